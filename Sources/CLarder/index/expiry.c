@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Deadlines: a heap of the entries that have one, the earliest on top.
 //
-// A read can only put a deadline off, and does so in the entry alone; the heap keeps the earlier
-// time and finds out when it comes to that (invariant 4). So a read costs no move in the heap,
-// which has four children a node: fewer levels, and the four lie in one cache line.
+// What puts a deadline off, as all reads and most writes do, does so in the entry alone; the heap
+// keeps the earlier time and finds out when it comes to that (invariant 4). So neither costs a move
+// in the heap, which has four children a node: fewer levels, and the four lie in one cache line.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -112,13 +112,15 @@ static int64_t deadline_now(const larder_index *index, larder_index_slot slot) {
 static void set_deadline(larder_index *index, larder_index_slot slot) {
     index_times *times = times_of(index, slot);
     const index_deadline deadline = {deadline_now(index, slot), slot};
+    const int64_t before = larder_index_deadline(index, slot);
+    const bool is_in_heap = times->heap_position != INDEX_NOT_IN_HEAP;
     atomic_store_explicit(deadline_of(index, slot), deadline.at, memory_order_relaxed);
     if (deadline.at == LARDER_INDEX_NEVER) {
-        if (times->heap_position != INDEX_NOT_IN_HEAP) heap_remove(index, times->heap_position);
-    } else if (times->heap_position != INDEX_NOT_IN_HEAP) {
-        heap_move(index, times->heap_position, deadline);
-    } else {
+        if (is_in_heap) heap_remove(index, times->heap_position);
+    } else if (!is_in_heap) {
         heap_rise(index, index->heap_count++, deadline);
+    } else if (deadline.at < before) {
+        heap_move(index, times->heap_position, deadline);
     }
 }
 

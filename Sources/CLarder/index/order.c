@@ -132,5 +132,5 @@ larder_status larder_index_list(larder_index *index, larder_index_order order,
 
 void larder_index_empty_lists(larder_index *index) {
     for (uint32_t list = 0; list < LISTS; list++)
-        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
+        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0, 0};
 }

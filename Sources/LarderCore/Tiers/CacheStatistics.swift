@@ -11,6 +11,9 @@
 public struct CacheStatistics: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Reads that found a value.
   public internal(set) var hits: UInt64 = 0
+  /// What the values cost together that reads found: of a cache whose costs are
+  /// bytes, the bytes that did not have to be loaded.
+  public internal(set) var hitCost: UInt64 = 0
   /// Reads that found none.
   public internal(set) var misses: UInt64 = 0
   /// Values stored under a key that had none.

@@ -137,6 +137,7 @@ static void was_read(shelf *self, uint64_t key) {
     }
     used(self, entry);
     self->told.hits++;
+    self->told.hit_cost += entry->cost;
 }
 
 static void went(shelf *self, uint64_t key, larder_index_cause cause) {
@@ -210,6 +211,7 @@ static void read_one(shelf *self, uint64_t key) {
             larder_index_touch(self->index, slot);
             was_read(self, key);
             self->told.hits--;
+            self->told.hit_cost -= self->all[key].cost;
         }
         larder_index_write_end(self->index);
         return;
@@ -253,6 +255,18 @@ static uint64_t first_to_go(const shelf *self) {
     return first != UINT64_MAX ? first : self->newest;
 }
 
+/** What was just written goes only where no other can, or where it is weighed. */
+static void check_newest(shelf *self, uint64_t key) {
+    uint64_t others = 0;
+    for (uint64_t other = 0; other < self->keys; other++) {
+        others += other != key && self->all[other].is_there && !self->all[other].is_pinned;
+    }
+    bool is_weighed = self->options.policy == LARDER_INDEX_ADAPTIVE && others > 1 &&
+                      total_cost(self) > self->cost_limit;
+    EXPECT(self->run, others == 0 || is_weighed, "key %llu was just written, and went",
+           (unsigned long long)key);
+}
+
 static void check_victim(shelf *self, uint64_t key, larder_index_cause cause) {
     const kept *entry = &self->all[key];
     unsigned long long name = key;
@@ -269,6 +283,9 @@ static void check_victim(shelf *self, uint64_t key, larder_index_cause cause) {
            cause == LARDER_INDEX_EVICTED_COUNT ? self->count > self->count_limit
                                                : total > self->cost_limit,
            "key %llu went for cause %d, which is none", name, (int)cause);
+    if (key == self->newest && !is_heavy) {
+        check_newest(self, key);
+    }
     bool is_exact =
         self->options.policy == LARDER_INDEX_LRU || self->options.policy == LARDER_INDEX_FIFO;
     EXPECT(self->run, !is_exact || is_heavy || key == first_to_go(self),
@@ -524,7 +541,7 @@ static void check_all(shelf *self) {
     larder_index_get_statistics(self->index, &told);
     EXPECT(self->run,
            told.hits == self->told.hits && told.misses == self->told.misses &&
-               told.insertions == self->told.insertions &&
+               told.insertions == self->told.insertions && told.hit_cost == self->told.hit_cost &&
                memcmp(told.gone, self->told.gone, sizeof told.gone) == 0 && told.memory_bytes > 0,
            "other statistics");
     if (rng_one_in(self->random, 3)) {

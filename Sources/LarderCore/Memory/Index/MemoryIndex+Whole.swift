@@ -155,6 +155,7 @@ extension MemoryIndex {
     var statistics = CacheStatistics()
     statistics.hits = raw.hits
     statistics.misses = raw.misses
+    statistics.hitCost = raw.hit_cost
     statistics.insertions = raw.insertions
     statistics.removed = raw.count(.removed)
     statistics.replaced = raw.count(.replaced)
