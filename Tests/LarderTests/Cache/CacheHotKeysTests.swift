@@ -6,10 +6,13 @@ import Testing
 
 @testable import Larder
 
-/// Memory that comes back after a restart.
+/// Memory that comes back after a restart. With `LARDER_RESTART_REQUESTS` in the environment,
+/// hit ratios are those of so many requests.
 @Suite(.timeLimit(.minutes(10)))
 struct CacheHotKeysTests {
   private let folder: TemporaryDirectory
+  private let requestCount =
+    ProcessInfo.processInfo.environment["LARDER_RESTART_REQUESTS"].flatMap { Int($0) } ?? 5000
   private let restored = Locked<CacheRestoration?>(nil)
 
   init() throws { folder = try TemporaryDirectory() }
@@ -37,7 +40,7 @@ struct CacheHotKeysTests {
   private func requests(_ count: Int, _ random: inout SeededGenerator) -> [Int] {
     // By inversion of the sum of 1/n, which is its logarithm.
     (0..<count).map { _ in
-      Int(exp(Double.random(in: 0..<log(20_000), using: &random)))
+      Int(exp(Double.random(in: 0..<log(4 * Double(requestCount)), using: &random)))
     }
   }
 
@@ -51,13 +54,14 @@ struct CacheHotKeysTests {
   func hitRatioIsWhatItWasBeforeTheRestart(policy: EvictionPolicy) async throws {
     var random = SeededGenerator(seed: 6)
     let comment: Comment = "seed \(random.seed)"
-    let cache = try await open(policy: policy)
-    _ = try hitRatio(cache, requests(30_000, &random))
-    let before = try hitRatio(cache, requests(5000, &random))
+    let limit = requestCount / 5
+    let cache = try await open(countLimit: limit, policy: policy)
+    _ = try hitRatio(cache, requests(6 * requestCount, &random))
+    let before = try hitRatio(cache, requests(requestCount, &random))
     try await cache.close()
-    let again = try await open(policy: policy)
-    #expect(restored.withLock { $0?.count } == 1000 && again.memoryCache.totalCount == 1000)
-    let after = try hitRatio(again, requests(5000, &random))
+    let again = try await open(countLimit: limit, policy: policy)
+    #expect(restored.withLock { $0?.count } == limit && again.memoryCache.totalCount == limit)
+    let after = try hitRatio(again, requests(requestCount, &random))
     #expect(before > 0.5 && after >= 0.95 * before, "\(before), \(after), \(comment)")
     try await again.close()
     // Without it, memory is empty.

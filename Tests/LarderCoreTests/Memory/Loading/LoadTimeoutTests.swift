@@ -51,6 +51,16 @@ struct LoadTimeoutTests {
     #expect(statistics.loadTime == .seconds(5))
   }
 
+  @Test func longestTimeoutsAreCountedLikeOthers() async throws {
+    let cache = make {
+      $0.loadTimeout = .seconds(Int64.max)
+      $0.clock = CacheClock(now: { .zero }, date: { .distantPast }, sleep: { _ in })
+    }
+    for _ in 0..<3 { await #expect(throws: LarderError.self) { try await slow(cache).value } }
+    door.open()
+    #expect(cache.statistics.loadTimeouts == 3)
+  }
+
   @Test func loadThatEndsInTimeIsNot() async throws {
     let cache = make {
       $0.loadTimeout = .seconds(5)
