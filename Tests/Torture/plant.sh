@@ -252,9 +252,11 @@ STORE_KEEPS_TAILS) in_file CLarderStore/log/segment.c \
 STORE_READS_TOO_LATE) in_file CLarderStore/checkpoint/checkpoint.c \
     's/ status = apply_news(apply, run, &applied);/ status = LARDER_OK;/' ;;
 STORE_EVICTS_THE_READ) in_file CLarderStore/checkpoint/apply_limits.c \
-    's/if (search.deadline_ns == INT64_MIN) return true;/if (search.hash != 0) return true;/' ;;
+    's/if (read_until == INT64_MIN) return true;/if (hash != 0) return true;/' ;;
 STORE_FINDS_THE_EVICTED) in_file CLarderStore/handle/leaving.c \
     's/if (load(&table->transaction) <= transaction) return false;/if (hash != 0) return false;/' ;;
+STORE_LOOKS_ONCE) in_file CLarderStore/log/scan.c \
+    's/return is_written ? LARDER_OK/return is_there \&\& is_written ? LARDER_OK/' ;;
 # What somebody has made who knows the formats, or another user
 STORE_LEADS_TWICE) in_file CLarderStore/pages/tree_guard.c \
     's/^        if (has_bit(guard->taken, number)) return false;//' ;;

@@ -247,6 +247,7 @@ planted FEED_LOOKS_FIRST feed
 planted STORE_READS_TOO_LATE store-rare-read
 planted STORE_EVICTS_THE_READ store-rare-read
 planted STORE_FINDS_THE_EVICTED store-rare-read
+planted STORE_LOOKS_ONCE store-rare-read
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END

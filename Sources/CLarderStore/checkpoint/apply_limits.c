@@ -160,30 +160,21 @@ bool larder_apply_is_within_limits(const apply_txn *apply) {
     return apply->meta.count <= apply->limits->count && apply->meta.bytes <= apply->limits->bytes;
 }
 
-typedef struct read_search {
-    uint64_t hash;
-    int64_t deadline_ns;
-} read_search;
-
-static void look_for_read(void *context, const touch_buffer *touches) {
-    read_search *search = context;
-    larder_touch_buffer_search(touches, search->hash, 0, &search->deadline_ns);
-}
-
 /** Whether an entry may go. Then nobody finds it any more who is to note that it is in use. */
 static bool leaves(apply_txn *apply, larder_bytes stored) {
     store_index *index = &apply->store->index;
-    read_search search = {larder_index_hash_bytes(stored.data, stored.length), INT64_MIN};
-    larder_leaving_add(&index->leaving, search.hash);
+    const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
+    int64_t read_until = INT64_MIN;
+    larder_leaving_add(&index->leaving, hash);
     if (!apply->spares) return true;
-    larder_environment_look_at_touches(apply->environment, look_for_read, &search);
+    larder_environment_search_touches(apply->environment, hash, 0, &read_until);
     if (__atomic_load_n(&index->waiting.count, __ATOMIC_SEQ_CST) != 0) {
         pthread_mutex_lock(&apply->store->pending.lock);
-        look_for_read(&search, &index->waiting);
+        larder_touch_buffer_search(&index->waiting, hash, 0, &read_until);
         pthread_mutex_unlock(&apply->store->pending.lock);
     }
-    if (search.deadline_ns == INT64_MIN) return true;
-    larder_leaving_remove(&index->leaving, search.hash);
+    if (read_until == INT64_MIN) return true;
+    larder_leaving_remove(&index->leaving, hash);
     apply->spared++;
     return false;
 }

@@ -113,6 +113,9 @@ bool larder_environment_drain_touches(environment *env, touch_buffer *into, pthr
 void larder_environment_look_at_touches(environment *env,
                                         void (*body)(void *context, const touch_buffer *touches),
                                         void *context);
+/** As larder_touch_buffer_search, in those of every place. Never waits. */
+void larder_environment_search_touches(environment *env, uint64_t hash, uint64_t sequence,
+                                       int64_t *deadline_ns);
 
 /** Begins the one transaction that writes; it must end in the same thread. If the last one failed
     so that LMDB refuses to continue, LMDB is reopened first, for which no reader may hold an older

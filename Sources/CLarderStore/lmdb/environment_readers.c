@@ -393,3 +393,9 @@ void larder_environment_look_at_touches(environment *env,
     for (place *other = NULL; (other = place_next(env, other));)
         body(context, &other->snapshot.touches);
 }
+
+void larder_environment_search_touches(environment *env, uint64_t hash, uint64_t sequence,
+                                       int64_t *deadline_ns) {
+    for (place *other = NULL; (other = place_next(env, other));)
+        larder_touch_buffer_search(&other->snapshot.touches, hash, sequence, deadline_ns);
+}

@@ -65,9 +65,10 @@ static larder_status end_at(log_scan *scan) {
     uint64_t next = is_there ? place_by_search(scan, here, scan->at.offset) : UINT64_MAX;
     bool is_here = is_there && next < here->capacity;
     if (!is_here && !find_next(scan, &ignored)) return LARDER_END;
-    if (is_there && larder_segment_look(here, scan->at.offset, &bytes) != LARDER_END)
-        return LARDER_OK;
-    return LARDER_EDAMAGED;
+    // Its segment may have been made only now, too.
+    bool is_written = segment_at(scan, scan->at.segment, &here) == LARDER_OK &&
+                      larder_segment_look(here, scan->at.offset, &bytes) != LARDER_END;
+    return is_written ? LARDER_OK : LARDER_EDAMAGED;
 }
 
 /** The first record at the place of the scan.

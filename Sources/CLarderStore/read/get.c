@@ -30,16 +30,6 @@ static bool is_expired(const store_expiry *expiry, const record *entry, int64_t 
     return due != LARDER_STORE_NEVER && due <= expiry_now(expiry);
 }
 
-typedef struct touched {
-    uint64_t hash, sequence;
-    int64_t deadline_ns;
-} touched;
-
-static void touched_look(void *context, const touch_buffer *touches) {
-    touched *search = context;
-    larder_touch_buffer_search(touches, search->hash, search->sequence, &search->deadline_ns);
-}
-
 /** Whether it has expired although it may have been read since the last checkpoint. Waits for
     nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in.
 
@@ -53,19 +43,19 @@ bool larder_store_is_expired(larder_store *store, const snapshot *seen, const re
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key room;
     larder_bytes stored = larder_stored_key(entry->key, seen->meta.secret, &room);
-    touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
-                      INT64_MIN};
-    larder_environment_look_at_touches(store->index.environment, touched_look, &search);
+    const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
+    int64_t read_until = INT64_MIN;
+    larder_environment_search_touches(store->index.environment, hash, entry->sequence, &read_until);
     // What waits goes on to what is folded in, so in this order.
     if (__atomic_load_n(&store->index.waiting.count, __ATOMIC_ACQUIRE) != 0 ||
         __atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) != 0) {
         if (!is_locked) pthread_mutex_lock(&store->pending.lock);
-        touched_look(&search, &store->index.waiting);
-        touched_look(&search, &store->index.folding);
+        larder_touch_buffer_search(&store->index.waiting, hash, entry->sequence, &read_until);
+        larder_touch_buffer_search(&store->index.folding, hash, entry->sequence, &read_until);
         if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
     }
-    if (search.deadline_ns == INT64_MIN) return true;
-    return is_expired(&store->expiry, entry, earlier(entry->expires_ns, search.deadline_ns));
+    if (read_until == INT64_MIN) return true;
+    return is_expired(&store->expiry, entry, earlier(entry->expires_ns, read_until));
 }
 
 // Records -----------------------------------------------------------------------------------------

@@ -91,8 +91,9 @@ final class StoreFeed: Sendable {
   /// Where it goes on when it is opened again. Held while C uses the feed.
   private let token: Mutex<ChangeToken?>
   private let opened = Mutex<Opened?>(nil)
-  /// Calls that take no time, for which one that waits makes way.
+  /// Calls that take no time, and those that may wait and make way for them.
   private let others = Atomic<Int>(0)
+  private let waiters = Atomic<Int>(0)
 
   init(
     _ store: StoreHandle, since token: ChangeToken?, name: String?, _ options: ChangeFeedOptions
@@ -139,11 +140,15 @@ final class StoreFeed: Sendable {
       }
     }
     let start = ContinuousClock.now
+    waiters.add(1, ordering: .sequentiallyConsistent)
+    defer { waiters.subtract(1, ordering: .sequentiallyConsistent) }
     while true {
       var left = timeout
       if timeout != .max { left = max(0, timeout - (ContinuousClock.now - start).inNanoseconds) }
       if let found = try look(left, waits, isCancelled, body) { return found }
-      while others.load(ordering: .acquiring) > 0 { Thread.sleep(forTimeInterval: 0.000_05) }
+      while others.load(ordering: .sequentiallyConsistent) > 0 {
+        Thread.sleep(forTimeInterval: 0.000_05)
+      }
     }
   }
 
@@ -155,6 +160,8 @@ final class StoreFeed: Sendable {
     try token.withLock { token in
       let feed = try open(&token, waits: waits)
       if isCancelled() { throw CancellationError() }
+      // Whoever comes behind this look at it sees that somebody waits, and interrupts that.
+      if timeout > 0, others.load(ordering: .sequentiallyConsistent) > 0 { return nil }
       var status = larder_store_feed_wait(feed.pointer, timeout)
       var event = larder_store_feed_event()
       if status == LARDER_OK { status = larder_store_feed_next(feed.pointer, &event) }
@@ -174,9 +181,10 @@ final class StoreFeed: Sendable {
 
   /// Has a wait that is under way end, and go on behind the body.
   private func beforeOthers<R>(_ body: () throws -> R) rethrows -> R {
-    others.add(1, ordering: .acquiringAndReleasing)
-    defer { others.subtract(1, ordering: .acquiringAndReleasing) }
-    interrupt()
+    others.add(1, ordering: .sequentiallyConsistent)
+    defer { others.subtract(1, ordering: .sequentiallyConsistent) }
+    // It wakes up everybody who waits for the store.
+    if waiters.load(ordering: .sequentiallyConsistent) > 0 { interrupt() }
     return try body()
   }
 
@@ -188,9 +196,7 @@ final class StoreFeed: Sendable {
   }
 
   func acknowledge(_ done: ChangeToken, isSynced: Bool) throws {
-    try beforeOthers {
-      try acknowledgeInTurn(done, isSynced)
-    }
+    try beforeOthers { try acknowledgeInTurn(done, isSynced) }
   }
 
   private func acknowledgeInTurn(_ done: ChangeToken, _ isSynced: Bool) throws {

@@ -6,9 +6,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <lmdb.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "failing_calls.h"
@@ -1613,6 +1616,86 @@ static void read_during_checkpoint(torture *run, void *context) {
     larder_store_close(meanwhile.store);
 }
 
+/** At one call of a reader, another process writes more than two segments hold. */
+static struct {
+    int asks[2], answers[2];
+    unsigned calls, at;
+} written;
+
+static noreturn void write_when_asked(const char *path, bool has_log) {
+    larder_store *store = NULL;
+    larder_store_tuning tuning;
+    larder_store_tuning_init(&tuning);
+    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
+    char status = (char)opened_tuned(path, &tuning, &store);
+    for (unsigned n = KEYS; n < 2 * KEYS && has_log && !status; n++) {
+        status = (char)(put(store, n) || (n == KEYS + KEYS / 2 && larder_store_flush(store)));
+    }
+    for (;;) {
+        char asked;
+        if (write(written.answers[1], &status, 1) != 1 || read(written.asks[0], &asked, 1) != 1) {
+            _exit(1);
+        }
+        for (unsigned n = 0; n < KEYS && !status; n++) {
+            status = (char)put(store, n);
+        }
+    }
+}
+
+static char answer_of_writer(void) {
+    char status = 1;
+    return read(written.answers[0], &status, 1) == 1 ? status : 1;
+}
+
+static void write_meanwhile(const char *call, const void *what) {
+    (void)call;
+    (void)what;
+    if (++written.calls == written.at && write(written.asks[1], "w", 1) == 1) {
+        written.at = answer_of_writer() ? UINT_MAX : 0;
+    }
+}
+
+/** A reader that looks for the first time sees all that is written at one of its calls, or nothing
+    until it looks again. */
+static void written_during(torture *run, const rare *self, bool has_log) {
+    bool goes_on = true;
+    unsigned at = 0;
+    EXPECT(run, pipe(written.asks) == 0 && pipe(written.answers) == 0, "no pipes");
+    while (goes_on && torture_unhurt(run)) {
+        larder_store *reader = NULL;
+        remove_tree(self->path);
+        pid_t writer = fork();
+        if (writer == 0) {
+            write_when_asked(self->path, has_log);
+        }
+        EXPECT(run, answer_of_writer() == 0, "the writer has no store");
+        written.calls = 0;
+        written.at = ++at;
+        call_hook = write_meanwhile;
+        larder_status status = opened(self->path, LARDER_STORE_READ_ONLY, &reader);
+        bool is_last = !status && holds(reader, KEYS - 1), is_first = !status && holds(reader, 0);
+        call_hook = NULL;
+        goes_on = written.at == 0;
+        GIVES(status, LARDER_OK);
+        EXPECT(run, is_first || !is_last, "at call %u the first write was missed", at);
+        EXPECT(run, !goes_on || holds(reader, 0), "behind call %u the first write is hidden", at);
+        larder_store_close(reader);
+        kill(writer, SIGKILL);
+        waitpid(writer, NULL, 0);
+    }
+    EXPECT(run, written.at != UINT_MAX && at > 20, "%u calls", at);
+    for (unsigned end = 0; end < 2; end++) {
+        close(written.asks[end]);
+        close(written.answers[end]);
+    }
+}
+
+static void written_during_look(torture *run, void *context) {
+    for (unsigned has_log = 0; has_log < 2; has_log++) {
+        written_during(run, context, has_log);
+    }
+}
+
 static bool make_whole(torture *run, const char *path) { return make_store(run, path, KEYS); }
 
 void family_store_rare_read(torture *run) {
@@ -1625,5 +1708,5 @@ void family_store_rare_read(torture *run) {
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
               shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
-              checkpoints_fail, removals_without_room, read_during_checkpoint);
+              checkpoints_fail, removals_without_room, read_during_checkpoint, written_during_look);
 }
