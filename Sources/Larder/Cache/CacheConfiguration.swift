@@ -54,8 +54,8 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
   /// keys of 64 MiB.
   public var keepsHotKeys = false
 
-  /// Called when hot keys were brought back, or could not be; nil by default. May use the
-  /// cache.
+  /// Called when hot keys were brought back, or could not be; without a disk cache before the
+  /// cache is made. nil by default. May use the cache.
   public var onRestored: (@Sendable (CacheRestoration) -> Void)?
 
   /// The defaults.

@@ -70,6 +70,14 @@ struct CacheHotKeysTests {
     try await cold.close()
   }
 
+  @Test func cacheWithoutADiskHasNothingToRestore() throws {
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.keepsHotKeys = true
+    configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
+    _ = Cache(name: "no disk", tiers: [], configuration: configuration)
+    #expect(restored.withLock { $0?.count == 0 && $0?.failure == nil })
+  }
+
   @Test func hottestComeBackAndTheLimitsHold() async throws {
     let cache = try await open(policy: .lru)
     for key in 0..<100 { try await cache.set("\(key)", forKey: key) }

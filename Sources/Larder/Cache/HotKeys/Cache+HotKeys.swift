@@ -22,7 +22,10 @@ extension Cache {
 
   /// Begins to bring back what was in memory, and to keep what will be.
   func startKeepingHotKeys(_ done: (@Sendable (CacheRestoration) -> Void)?) {
-    guard let disk = diskCache else { return }
+    guard let disk = diskCache else {
+      done?(CacheRestoration(count: 0))
+      return
+    }
     let file = HotKeyFile(folder: disk.path)
     hotKeys.withLock { $0 = HotKeys(file: file, lastWrite: clock.date) }
     disk.readsAbove?.add { [weak self] _ in
