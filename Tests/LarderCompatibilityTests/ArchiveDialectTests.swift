@@ -74,6 +74,9 @@ struct ArchiveDialectTests {
     try citizens.insert(Citizen(id: 1))
     #expect(errorCode { try citizens.insert(Citizen(id: 1)) } == .duplicate)
     #expect(errorCode { try citizens.insert(all: [Citizen(id: 1)]) } == .duplicate)
+    #expect(errorCode { try citizens.insert(Citizen(id: 3), Citizen(id: 1)) } == .duplicate)
+    try citizens.insert(Citizen(id: 4), Citizen(id: 5), Citizen(id: 6))
+    #expect(try citizens.ids() == [1, 4, 5, 6])
     #expect(errorCode { try citizens.update(Citizen(id: 2)) } == .notFound)
   }
 

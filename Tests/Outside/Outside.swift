@@ -7,7 +7,7 @@ import Foundation
 struct Outside {
   static let programs = [
     Images.program, Requests.program, Library.program, Pages.program, Journal.program,
-    Equals.program, Folders.program, Sessions.program,
+    Equals.program, Folders.program, Sessions.program, Bank.program, Mirror.program,
   ]
 
   static var usage: String {

@@ -8,7 +8,7 @@
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
 OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders \
-  sessions)
+  sessions bank mirror)
 
 # Each has its turn, also after one that fails.
 OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \

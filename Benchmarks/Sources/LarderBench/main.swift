@@ -20,6 +20,7 @@ do {
   if let writer = OtherWriter(arguments: CommandLine.arguments) {
     try writer.runAsChild()
   }
+  try Watcher.runAsChild(CommandLine.arguments)
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
     print(Options.usage)

@@ -153,6 +153,31 @@ extension Archive {
     try await delete(all: [first, second] + others)
   }
 
+  /// Adds elements, all of them or none.
+  ///
+  /// - Parameters:
+  ///   - first: An element.
+  ///   - second: Another one.
+  ///   - others: More of them.
+  /// - Throws: As `insert(all:durability:)`: a duplicate is an error.
+  /// - Complexity: As `insert(all:durability:)`.
+  public func insert(_ first: Element, _ second: Element, _ others: Element...) throws {
+    try insert(all: [first, second] + others)
+  }
+
+  /// As the synchronous form, on a thread of the archive's own:
+  /// adds elements, all of them or none.
+  ///
+  /// - Parameters:
+  ///   - first: An element.
+  ///   - second: Another one.
+  ///   - others: More of them.
+  /// - Throws: As `insert(all:durability:)`: a duplicate is an error.
+  /// - Complexity: As `insert(all:durability:)`.
+  public func insert(_ first: Element, _ second: Element, _ others: Element...) async throws {
+    try await insert(all: [first, second] + others)
+  }
+
   /// Deletes the elements with some primary keys.
   ///
   /// - Parameters:

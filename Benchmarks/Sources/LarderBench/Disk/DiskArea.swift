@@ -14,7 +14,7 @@ enum DiskArea: Area {
       setSmall, setSmallRocksDB, setSmallReturn, setSustained, getSmall, getMiss, setLarge,
       setLargeFlushed, getLarge, getLargeMapped, open, growth, setC,
       getC, getPending,
-      getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower,
+      getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower, wake,
     ] + setLatency + [manyCreate, manyMemory] + cacheRows + manyEntries
   }
 

@@ -10,7 +10,7 @@ enum LogArea: Area {
     [
       appendC, appendRaw, appendRawSQLite, appendFill, appendCodable, appendTwoThreads, appendPower,
       appendPowerEightThreads, appendPowerTasks, readRaw, readRawData, open, openKilled, openAppend,
-      create, allocations,
+      create, allocations, wake,
     ]
   }
 
