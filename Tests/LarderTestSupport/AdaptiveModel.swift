@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT
 
-/// W-TinyLFU whose window adapts by two lists of what went, with three queues.
+/// W-TinyLFU by weight, whose window adapts by two lists of what went, with three
+/// queues.
 ///
-/// The arithmetic of shares, of chance and of the sketch is that of
-/// `index/policy/adaptive.c`, so that the same keys go.
+/// The arithmetic of shares and of the sketch is that of `index/policy/adaptive.c`,
+/// so that the same keys go.
 public struct AdaptiveModel: EvictionModel {
   private static let one: UInt64 = 1 << 32
   private static let least = one / 100
   private static let most = one / 10 * 9
+  private static let rivals = 16
 
-  private var window = KeyQueue()
-  private var probation = KeyQueue()
-  private var protected = KeyQueue()
+  private var window = WeighedQueue()
+  private var probation = WeighedQueue()
+  private var protected = WeighedQueue()
   private var hashes: [UInt64: UInt32] = [:]
+  private var costs: [UInt64: UInt64] = [:]
   private var sketch = SketchModel()
   private var windowGhost = GhostModel()
   private var mainGhost = GhostModel()
   /// Of all entries, in units of 2^-32.
-  private var share = least
-  private var chance: UInt64 = 1
+  private var share = one / 10
+  private var refused = 0
+  /// Used again since they were stored, or back from where they went.
+  private var usedAgain: Set<UInt64> = []
   /// What the index has.
   public var figures = EvictionFigures()
 
@@ -31,8 +36,12 @@ public struct AdaptiveModel: EvictionModel {
       sketch.clear()
       windowGhost.clear()
       mainGhost.clear()
-      share = Self.least
-      chance = 1
+      share = Self.one / 10
+      if figures.countLimit >= 10_000 {
+        share = max(Self.least, Self.one * 1000 / min(figures.countLimit, Self.one))
+      }
+      refused = 0
+      usedAgain = []
       return
     }
     let limit = figures.countLimit
@@ -41,50 +50,93 @@ public struct AdaptiveModel: EvictionModel {
     if limit / 4 < mainGhost.room { mainGhost.resize(limit / 4) }
   }
 
-  // MARK: - The border
+  // MARK: - Weights
 
-  private var total: UInt64 { UInt64(window.count + probation.count + protected.count) }
-  private var target: Int { Int(max(1, (total * share) >> 32)) }
+  private var weighsCosts: Bool { figures.costLimit != .max }
+
+  private func weight(of key: UInt64) -> UInt64 { weighsCosts ? (costs[key] ?? 0) + 1 : 1 }
+
+  private func weight(of queue: WeighedQueue) -> UInt64 {
+    UInt64(queue.keys.count) + (weighsCosts ? queue.cost : 0)
+  }
+
+  /// Called before an entry with this cost is inserted or touched.
+  public mutating func setCost(_ key: UInt64, _ cost: UInt64) {
+    let old = costs.updateValue(cost, forKey: key) ?? 0
+    if window.keys.contains(key) {
+      window.cost = window.cost - old + cost
+    } else if probation.keys.contains(key) {
+      probation.cost = probation.cost - old + cost
+    } else if protected.keys.contains(key) {
+      protected.cost = protected.cost - old + cost
+    }
+  }
+
+  // MARK: - The borders
+
+  private var target: UInt64 {
+    let total = weight(of: window) + weight(of: probation) + weight(of: protected)
+    let (high, low) = total.multipliedFullWidth(by: share)
+    return max(1, high << 32 | low >> 32)
+  }
 
   /// At most 16 at a time.
-  private mutating func shrinkWindow(to target: Int) {
-    for _ in 0..<16 where window.count > target {
-      if let key = window.takeLast() { probation.putFirst(key) }
+  private mutating func shrinkWindow(to target: UInt64) {
+    for _ in 0..<16 where weight(of: window) > target {
+      if let key = window.takeLast(costs) { probation.putFirst(key, costs) }
     }
   }
 
-  /// One entry's share, 1 to 8 times.
-  private func step(own: UInt64, other: UInt64) -> UInt64 {
-    if other <= own { return Self.one / total }
-    if other >= own * 8 { return Self.one * 8 / total }
-    return Self.one * other / own / total
+  /// The protected part is four fifths of main.
+  private mutating func shrinkProtected() {
+    for _ in 0..<16 where weight(of: protected) > 4 * weight(of: probation) {
+      if let key = protected.takeLast(costs) { probation.putFirst(key, costs) }
+    }
   }
 
-  /// What comes back moves the border.
-  private mutating func adapt(_ hash: UInt32) {
+  /// One entry's share, 1 to 8 times, and at most a 400th.
+  private func step(_ total: UInt64, own: UInt64, other: UInt64) -> UInt64 {
+    let times = other <= own ? Self.one : other >= own * 8 ? Self.one * 8 : Self.one * other / own
+    return min(times / total, Self.one / 400)
+  }
+
+  /// What comes back moves the border. Returns whether it does.
+  private mutating func adapt(_ hash: UInt32) -> Bool {
     let (inWindow, inMain) = (windowGhost.count, mainGhost.count)
-    if total == 0 { return }
+    let total = UInt64(window.keys.count + probation.keys.count + protected.keys.count)
+    if total == 0 { return false }
     if windowGhost.take(hash) {
-      share = min(Self.most, share + step(own: inWindow, other: inMain))
-    } else if mainGhost.take(hash) {
-      let step = step(own: inMain, other: inWindow)
-      share = share - Self.least > step ? share - step : Self.least
-      shrinkWindow(to: target)
+      share = min(Self.most, share + step(total, own: inWindow, other: inMain))
+      return true
     }
+    guard mainGhost.take(hash) else { return false }
+    let step = step(total, own: inMain, other: inWindow)
+    share = share - Self.least > step ? share - step : Self.least
+    shrinkWindow(to: target)
+    return true
   }
 
   // MARK: - Keys
 
-  /// Into the window.
+  /// Into the window; or into the protected part, if it comes back and would win.
   public mutating func insert(_ key: UInt64, hash: UInt32, isNew: Bool) {
     hashes[key] = hash
     if figures.count > sketch.entries, sketch.entries > 0 || isHalfFull {
       sketch.resize(min(2 * figures.count, figures.countLimit))
     }
     sketch.add(hash)
-    adapt(hash)
-    window.putFirst(key)
-    shrinkWindow(to: target + 1)
+    let rival = probation.keys.last
+    let comesBack = adapt(hash)
+    if isNew { usedAgain.remove(key) }
+    if comesBack { usedAgain.insert(key) }
+    if comesBack, let rival, beats(key, rival, in: probation.keys) {
+      protected.putFirst(key, costs)
+      shrinkProtected()
+      return
+    }
+    window.putFirst(key, costs)
+    let isOver = figures.count > figures.countLimit || figures.totalCost > figures.costLimit
+    if !isOver { shrinkWindow(to: target + weight(of: key)) }
   }
 
   private var isHalfFull: Bool {
@@ -94,64 +146,102 @@ public struct AdaptiveModel: EvictionModel {
   /// First in the window, or in the protected part of main.
   public mutating func touch(_ key: UInt64) {
     sketch.add(hashes[key] ?? 0)
-    if window.contains(key) {
-      window.moveFirst(key)
+    usedAgain.insert(key)
+    if window.keys.contains(key) {
+      window.keys.moveFirst(key)
       return
     }
     remove(key)
-    protected.putFirst(key)
-    limitProtected()
-  }
-
-  /// The protected part is four fifths of main.
-  private mutating func limitProtected() {
-    if protected.count * 5 > (protected.count + probation.count) * 4,
-      let key = protected.takeLast()
-    {
-      probation.putFirst(key)
-    }
+    protected.putFirst(key, costs)
+    shrinkProtected()
   }
 
   /// From whichever queue it is in.
   public mutating func remove(_ key: UInt64) {
-    if window.contains(key) {
-      window.remove(key)
-    } else if probation.contains(key) {
-      probation.remove(key)
+    if window.keys.contains(key) {
+      window.remove(key, costs)
+    } else if probation.keys.contains(key) {
+      probation.remove(key, costs)
     } else {
-      protected.remove(key)
+      protected.remove(key, costs)
     }
   }
 
-  /// The last of the window or the last of main: whichever was used less.
+  // MARK: - The contest
+
+  private func uses(_ key: UInt64) -> UInt64 { UInt64(sketch.estimate(hashes[key] ?? 0)) }
+
+  /// Whether a key was used oftener, for its weight, than the rival and those before it in the
+  /// queue that weigh as much.
+  private func beats(_ key: UInt64, _ rival: UInt64, in queue: KeyQueue) -> Bool {
+    var (weight, uses): (UInt64, UInt64) = (0, 0)
+    for other in queue.from(rival).prefix(Self.rivals) where weight < self.weight(of: key) {
+      weight += self.weight(of: other)
+      uses += self.uses(other)
+    }
+    return weight * self.uses(key) > self.weight(of: key) * uses
+  }
+
+  /// Whether the key that was just written stays although the index is too heavy.
+  private func stays(_ newest: UInt64, _ rival: UInt64, in queue: KeyQueue) -> Bool {
+    let needed = figures.totalCost - figures.costLimit
+    var (weight, uses): (UInt64, UInt64) = (0, 0)
+    for other in queue.from(rival).prefix(Self.rivals) where weight <= needed && other != newest {
+      weight += self.weight(of: other)
+      if other == rival, weight > needed { return true }
+      uses += usedAgain.contains(other) ? self.uses(other) : 0
+    }
+    return uses == 0 || weight * self.uses(newest) > self.weight(of: newest) * uses
+  }
+
+  /// The key lost: it goes, and what it lost to has its turn again later.
+  private mutating func refuse(_ key: UInt64, _ rival: UInt64) -> UInt64 {
+    windowGhost.remember(hashes[key] ?? 0, limit: figures.capacity / 4, figures)
+    refused += 1
+    if refused % 4 == 0, probation.keys.contains(rival) { probation.keys.moveFirst(rival) }
+    remove(key)
+    return key
+  }
+
+  /// The one just written, if it is too heavy; or the last of the window or of main, whichever was
+  /// used less for its weight.
   public mutating func takeVictim(sparing newest: UInt64?) -> UInt64 {
-    let victim = probation.last(sparing: newest) ?? protected.last(sparing: newest)
-    let isWindowLarge = window.count > target
-    let candidate = victim == nil || isWindowLarge ? window.last(sparing: newest) : nil
+    let target = target
+    var inWindow = weight(of: window)
+    let ofProbation = probation.keys.last(sparing: newest)
+    let victim = ofProbation ?? protected.keys.last(sparing: newest)
+    let candidate = window.keys.last(sparing: newest)
+    let main = ofProbation != nil ? probation.keys : protected.keys
+    if let newest, figures.totalCost > figures.costLimit, holds(newest),
+      weight(of: newest) > target
+    {
+      guard let rival = victim ?? candidate else {
+        remove(newest)
+        return newest
+      }
+      if !stays(newest, rival, in: victim != nil ? main : window.keys) {
+        return refuse(newest, rival)
+      }
+      if window.keys.contains(newest) { inWindow -= weight(of: newest) }
+    }
     guard let victim else {
       let key = candidate ?? newest ?? 0
       remove(key)
       return key
     }
-    if let candidate {
-      window.remove(candidate)
-      if !isAdmitted(candidate, for: victim) {
-        windowGhost.remember(hashes[candidate] ?? 0, limit: figures.capacity / 4, figures)
-        return candidate
-      }
-      probation.putFirst(candidate)
+    if let candidate, inWindow > target {
+      if !beats(candidate, victim, in: main) { return refuse(candidate, victim) }
+      window.remove(candidate, costs)
+      probation.putFirst(candidate, costs)
     }
     mainGhost.remember(hashes[victim] ?? 0, limit: figures.capacity / 4, figures)
     remove(victim)
     return victim
   }
 
-  private mutating func isAdmitted(_ candidate: UInt64, for victim: UInt64) -> Bool {
-    let uses = sketch.estimate(hashes[candidate] ?? 0)
-    if uses > sketch.estimate(hashes[victim] ?? 0) { return true }
-    if uses < 6 { return false }
-    chance = chance &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return chance >> (64 - 7) == 0
+  /// Whether it is in a queue: pinned ones are not.
+  private func holds(_ key: UInt64) -> Bool {
+    window.keys.contains(key) || probation.keys.contains(key) || protected.keys.contains(key)
   }
 
   /// The newest into the window, of the others what was read into the protected part.
@@ -159,19 +249,42 @@ public struct AdaptiveModel: EvictionModel {
     let old = keys.count - Int((UInt64(keys.count) * share) >> 32)
     for (place, entry) in keys.enumerated() {
       hashes[entry.key] = entry.hash
+      if entry.wasRead { usedAgain.insert(entry.key) }
       if place >= old {
-        window.putFirst(entry.key)
+        window.putFirst(entry.key, costs)
       } else if entry.wasRead {
-        protected.putFirst(entry.key)
+        protected.putFirst(entry.key, costs)
       } else {
-        probation.putFirst(entry.key)
+        probation.putFirst(entry.key, costs)
       }
     }
-    for _ in keys { limitProtected() }
+    for _ in keys { shrinkProtected() }
   }
 
   /// Probation goes first, what is protected last.
   public var order: [UInt64] {
-    probation.keys.reversed() + window.keys.reversed() + protected.keys.reversed()
+    [probation, window, protected].flatMap { $0.keys.keys.reversed() }
+  }
+}
+
+/// A queue that knows what its keys cost together.
+private struct WeighedQueue {
+  var keys = KeyQueue()
+  var cost: UInt64 = 0
+
+  mutating func putFirst(_ key: UInt64, _ costs: [UInt64: UInt64]) {
+    keys.putFirst(key)
+    cost += costs[key] ?? 0
+  }
+
+  mutating func remove(_ key: UInt64, _ costs: [UInt64: UInt64]) {
+    keys.remove(key)
+    cost -= costs[key] ?? 0
+  }
+
+  mutating func takeLast(_ costs: [UInt64: UInt64]) -> UInt64? {
+    guard let key = keys.takeLast() else { return nil }
+    cost -= costs[key] ?? 0
+    return key
   }
 }

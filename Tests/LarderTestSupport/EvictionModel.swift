@@ -10,19 +10,26 @@ public protocol EvictionModel {
   /// Makes ready for limits that are new, or changed; in the first case nothing of
   /// before is remembered.
   mutating func start(forgetting: Bool)
+  /// What a key costs, which is about to be new, or is written again.
+  mutating func setCost(_ key: UInt64, _ cost: UInt64)
   /// A key that is new, or pinned no longer.
   mutating func insert(_ key: UInt64, hash: UInt32, isNew: Bool)
   /// A key was read, or written again.
   mutating func touch(_ key: UInt64)
   /// A key goes for another reason than a limit, or is pinned.
   mutating func remove(_ key: UInt64)
-  /// Takes out the key that has to go, which is the one just written only if there
-  /// is no other. There is one.
+  /// Takes out the key that has to go, which is the one just written if there is no
+  /// other, or if the policy weighs it. There is one.
   mutating func takeVictim(sparing newest: UInt64?) -> UInt64
   /// Takes over what was stored while there were no limits, the first to go first.
   mutating func adopt(_ keys: [(key: UInt64, hash: UInt32, wasRead: Bool)])
   /// All keys, the first to go first.
   var order: [UInt64] { get }
+}
+
+extension EvictionModel {
+  /// Most policies do not ask.
+  public mutating func setCost(_ key: UInt64, _ cost: UInt64) {}
 }
 
 /// What a policy knows of the index besides its keys.

@@ -102,6 +102,7 @@ public struct IndexModel {
     insertions += 1
     newest = key
     updateFigures()
+    policy.setCost(key, cost)
     if isLimited {
       policy.insert(key, hash: entry.hash, isNew: true)
     } else {
@@ -114,6 +115,7 @@ public struct IndexModel {
     guard var entry = entries[key] else { return }
     totalCost = totalCost - entry.cost + cost
     updateFigures()
+    policy.setCost(key, cost)
     entry.cost = cost
     entry.value = value
     entry.ownExpiry = nil

@@ -34,6 +34,11 @@ public struct KeyQueue {
   /// Takes the key that goes next, if there is one.
   public mutating func takeLast() -> UInt64? { keys.popLast() }
 
+  /// A key that is there, and all that go after it.
+  public func from(_ key: UInt64) -> ReversedCollection<ArraySlice<UInt64>> {
+    keys[...(index(of: key) ?? 0)].reversed()
+  }
+
   /// Whether a key is there.
   public func contains(_ key: UInt64) -> Bool { index(of: key) != nil }
 

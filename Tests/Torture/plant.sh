@@ -101,6 +101,23 @@ INDEX_NOTES) in_file CLarder/index/index.c '/^static void leave_reader/,/^}/{
 INDEX_LATE_CLOCK) in_file CLarder/index/clock.c '/^bool larder_index_is_over/,/^}/{
     s/return index.*;/return (void)index, (void)deadline, false;/
     }' ;;
+INDEX_GRACE_HIDES) in_file CLarder/index/table.h \
+    's/return deadline <= now && index->grace_ns == 0;/return deadline <= now;/' ;;
+INDEX_READS_GRACE) in_file CLarder/index/lock.c 's/index->is_held_for_writing = false;//' ;;
+INDEX_LONG_GRACE) in_file CLarder/index/expiry.c '/^static int64_t end_of_grace/,/^}/{
+    s/index->grace_ns/index->grace_ns + 1/
+    }' ;;
+INDEX_EARLY_END) in_file CLarder/index/expiry.c '/^larder_index_slot larder_index_expire/,/^}/{
+    s/if (deadline <= held_time(index))/if (deadline > 0)/
+    }' ;;
+INDEX_LIST_COST) in_file CLarder/index/index.c \
+    's/if (list != LIST_NONE) index->lists/if (0) index->lists/' ;;
+INDEX_WEIGHS_ALIKE) in_file CLarder/index/policy/adaptive.c '/^static index_total weight_of/,/^}/{
+    s/return .*/return (void)index, (void)slot, 1;/
+    }' ;;
+INDEX_FORGETS_WEIGHT) in_file CLarder/index/policy/adaptive.c '/^static bool newest_stays/,/^}/{
+    s/return uses == 0 ||.*/return weight > 0 || uses == 0;/
+    }' ;;
 # The store
 STORE_SHRINKS_TOO_FAR) in_file CLarderStore/repair/shrink.c \
     's/data != SPACE_META/data < SPACE_ORDER/' ;;

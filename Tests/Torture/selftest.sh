@@ -170,6 +170,13 @@ planted LOW_DESCRIPTOR descriptors
 planted LOW_FOR_A_MOMENT descriptors
 planted CBOR_LENGTH coding
 planted INDEX_LATE_CLOCK memory
+planted INDEX_GRACE_HIDES memory
+planted INDEX_READS_GRACE memory
+planted INDEX_LONG_GRACE memory
+planted INDEX_EARLY_END memory
+planted INDEX_LIST_COST memory
+planted INDEX_WEIGHS_ALIKE memory
+planted INDEX_FORGETS_WEIGHT memory
 planted_for_hostile STORE_LEADS_TWICE 3000
 planted_for_hostile STORE_BELIEVES_SIZES 1000
 planted STORE_LEADS_TWICE store-pages

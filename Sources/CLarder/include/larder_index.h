@@ -52,7 +52,9 @@ typedef enum larder_index_policy {
     LARDER_INDEX_FIFO = 1,
     /** S3-FIFO (Yang et al., SOSP 2023): three queues; what is read once only goes first. */
     LARDER_INDEX_S3FIFO = 2,
-    /** W-TinyLFU (Einziger et al., ACM TOS 2017) with a window whose size two ghost lists adapt. */
+    /** W-TinyLFU (Einziger et al., ACM TOS 2017) with a window whose size two ghost lists adapt.
+        With a limit of cost, uses count per cost: many small entries that are used outlast a large
+        one that is not, and an entry may be evicted as it comes, see larder_index_evict. */
     LARDER_INDEX_ADAPTIVE = 3
 } larder_index_policy;
 
@@ -229,18 +231,30 @@ LARDER_API void larder_index_touch(larder_index *index, larder_index_slot slot);
 LARDER_API void larder_index_take(larder_index *index, larder_index_slot slot,
                                   larder_index_cause cause);
 
-/** Takes out one entry if a limit is exceeded; as larder_index_take. An entry that is heavier than
-    the limit of cost goes itself, and no other for it. Pinned entries stay.
+/** Takes out one entry if a limit is exceeded; as larder_index_take. Pinned entries stay.
+
+    **What was just written** is found afterwards, unless
+
+    - it is heavier than the limit of cost: then it goes, and no other for it;
+    - nothing but pinned entries is left beside it;
+    - the policy is adaptive, the limit of cost is exceeded, the entry is heavier than the window's
+      share (1 % to 90 % of what is there), more than one entry would have to go for it, one of them
+      was used again since it was stored, and they have more uses per cost than it has. Then it
+      goes. So of 1,000 entries that are used again and again, not 500 go for one of 500 times
+      their cost. One that is not much heavier gets in once it was asked for often enough.
+
+    The limits hold when this has given LARDER_INDEX_NONE, whatever the policy.
     @param cause receives which limit it was; may be NULL.
     @return the entry whose payload is to be moved away, or LARDER_INDEX_NONE. O(1) amortised. */
 LARDER_API larder_index_slot larder_index_evict(larder_index *index,
                                                 larder_index_cause *LARDER_NULLABLE cause);
 
-/** Takes out one entry whose deadline has passed; as larder_index_take. O(log n). */
+/** Takes out one entry whose deadline has passed, and the grace after it; as larder_index_take.
+    O(log n). */
 LARDER_API larder_index_slot larder_index_expire(larder_index *index);
 
 /** Whether larder_index_expire may find something: never false when it would, and true without
-    reason at most until it was called, after a read put a deadline off. For readers too. O(1). */
+    reason at most until it was called, after a deadline was put off. For readers too. O(1). */
 LARDER_API bool larder_index_is_due(const larder_index *index);
 
 /** Forgets all entries, whose payloads the caller has moved away, and what the policy remembers.
@@ -285,6 +299,16 @@ larder_index_set_expiry(larder_index *index, const larder_index_expiry *expiry);
 LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_entry_expiry(
     larder_index *index, larder_index_slot slot, const larder_index_expiry *LARDER_NULLABLE expiry);
 
+/** Keeps entries for so long after their deadlines: then searches of whoever holds the index for
+    writing still find them, to tell by larder_index_has_passed, and no others do;
+    larder_index_expire takes them out only after it. 0, the default, and less: not at all. To be
+    set before the first entry. */
+LARDER_API void larder_index_set_grace(larder_index *index, int64_t grace_ns);
+
+/** Whether a time of the index's clock has passed, such as a deadline: to the moment, where
+    larder_index_now may be a tick late. The index is held. O(1). */
+LARDER_API bool larder_index_has_passed(const larder_index *index, int64_t time);
+
 /** When an entry expires, LARDER_INDEX_NEVER if it does not. O(1). */
 LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot);
 
@@ -292,7 +316,8 @@ LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index
     LARDER_INDEX_NEVER if its deadline does not tell. O(1). */
 LARDER_API int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot);
 
-/** When the next entry is due, at the earliest; LARDER_INDEX_NEVER if none will be. O(1). */
+/** When the next entry is due to leave, at the earliest; LARDER_INDEX_NEVER if none will be.
+    O(1). */
 LARDER_API int64_t larder_index_next_deadline(const larder_index *index);
 
 /** The time of the index's clock. Needs no hold. */
@@ -352,6 +377,9 @@ typedef struct larder_index_statistics {
     uint64_t gone[LARDER_INDEX_CAUSES];
     /** Bytes of memory the index has, payloads included. */
     uint64_t memory_bytes;
+    /** What the hits cost together, each as it was read: with bytes as cost, the bytes that were
+        found. */
+    uint64_t hit_cost;
 } larder_index_statistics;
 
 /** Reads the counters. The index is held for writing. */

@@ -12,6 +12,7 @@ static bool is_list_of(const larder_index *index, uint32_t list) {
 static const char *check_list(const larder_index *index, uint32_t list) {
     const index_list *at = &index->lists[list];
     uint64_t count = 0;
+    index_total cost = 0;
     larder_index_slot before = LARDER_INDEX_NONE;
     for (larder_index_slot slot = at->first; slot != LARDER_INDEX_NONE;
          slot = index_link_of(index, slot)->older) {
@@ -20,8 +21,10 @@ static const char *check_list(const larder_index *index, uint32_t list) {
             return "two neighbours in a list do not agree";
         if (index_list_of(index, slot) != list)
             return "an entry is marked for another list than it is in";
+        cost += larder_index_cost(index, slot);
         before = slot;
     }
+    if (cost != at->cost) return "the cost of a list is not the sum of its entries' costs";
     if (at->last != before) return "a list's last entry is another one";
     return count == at->count ? NULL : "a list has fewer entries than it says";
 }
@@ -30,14 +33,15 @@ static const char *check_list(const larder_index *index, uint32_t list) {
 static const char *check_lists(const larder_index *index) {
     uint64_t count = 0;
     for (uint32_t list = 0; list < LISTS; list++) {
-        if (index->lists[list].count == 0 && index->lists[list].first == LARDER_INDEX_NONE &&
-            index->lists[list].last == LARDER_INDEX_NONE)
+        const index_list *at = &index->lists[list];
+        if (at->count == 0 && at->cost == 0 && at->first == LARDER_INDEX_NONE &&
+            at->last == LARDER_INDEX_NONE)
             continue;
         if (!index->is_limited) return "an index without limits has lists";
         if (!is_list_of(index, list)) return "entries are in a list that the policy does not have";
         const char *reason = check_list(index, list);
         if (reason != NULL) return reason;
-        count += index->lists[list].count;
+        count += at->count;
     }
     if (index->is_limited && count != index->count) return "an entry is in no list, or in two";
     return index->is_limited && index->policy->check != NULL ? index->policy->check(index) : NULL;

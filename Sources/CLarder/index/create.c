@@ -108,6 +108,7 @@ void larder_index_get_statistics(const larder_index *index, larder_index_statist
     for (uint32_t at = 0; at <= index->reader_mask; at++) {
         statistics->hits += index->readers[at].hits;
         statistics->misses += index->readers[at].misses;
+        statistics->hit_cost += index->readers[at].hit_cost;
     }
     statistics->memory_bytes = sizeof *index + larder_index_segments_bytes(index) +
                                index->policy_bytes +
@@ -119,5 +120,5 @@ void larder_index_reset_statistics(larder_index *index) {
     index->insertions = 0;
     memset(index->gone, 0, sizeof index->gone);
     for (uint32_t at = 0; at <= index->reader_mask; at++)
-        index->readers[at].hits = index->readers[at].misses = 0;
+        index->readers[at].hits = index->readers[at].misses = index->readers[at].hit_cost = 0;
 }

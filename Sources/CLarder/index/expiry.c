@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Deadlines: a heap of the entries that have one, the earliest on top.
 //
-// A read can only put a deadline off, and does so in the entry alone; the heap keeps the earlier
-// time and finds out when it comes to that (invariant 4). So a read costs no move in the heap,
-// which has four children a node: fewer levels, and the four lie in one cache line.
+// What puts a deadline off, as all reads and most writes do, does so in the entry alone; the heap
+// keeps the earlier time and finds out when it comes to that (invariant 4). So neither costs a move
+// in the heap, which has four children a node: fewer levels, and the four lie in one cache line.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -85,6 +85,11 @@ static int64_t time_after(int64_t start, int64_t duration) {
     return sum;
 }
 
+// When an entry leaves whose deadline this is.
+static int64_t end_of_grace(const larder_index *index, int64_t deadline) {
+    return time_after(deadline, index->grace_ns);
+}
+
 static int64_t earlier(int64_t first, int64_t second) { return first < second ? first : second; }
 
 static const larder_index_expiry *expiry_of(const larder_index *index, larder_index_slot slot) {
@@ -107,13 +112,15 @@ static int64_t deadline_now(const larder_index *index, larder_index_slot slot) {
 static void set_deadline(larder_index *index, larder_index_slot slot) {
     index_times *times = times_of(index, slot);
     const index_deadline deadline = {deadline_now(index, slot), slot};
+    const int64_t before = larder_index_deadline(index, slot);
+    const bool is_in_heap = times->heap_position != INDEX_NOT_IN_HEAP;
     atomic_store_explicit(deadline_of(index, slot), deadline.at, memory_order_relaxed);
     if (deadline.at == LARDER_INDEX_NEVER) {
-        if (times->heap_position != INDEX_NOT_IN_HEAP) heap_remove(index, times->heap_position);
-    } else if (times->heap_position != INDEX_NOT_IN_HEAP) {
-        heap_move(index, times->heap_position, deadline);
-    } else {
+        if (is_in_heap) heap_remove(index, times->heap_position);
+    } else if (!is_in_heap) {
         heap_rise(index, index->heap_count++, deadline);
+    } else if (deadline.at < before) {
+        heap_move(index, times->heap_position, deadline);
     }
 }
 
@@ -203,6 +210,14 @@ larder_status larder_index_set_entry_expiry(larder_index *index, larder_index_sl
     return LARDER_OK;
 }
 
+void larder_index_set_grace(larder_index *index, int64_t grace_ns) {
+    index->grace_ns = grace_ns > 0 ? grace_ns : 0;
+}
+
+bool larder_index_has_passed(const larder_index *index, int64_t time) {
+    return index_has_passed(index, time);
+}
+
 int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot) {
     return index->has_times ? atomic_load_explicit(deadline_of(index, slot), memory_order_relaxed)
                             : LARDER_INDEX_NEVER;
@@ -223,25 +238,25 @@ int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot)
 }
 
 int64_t larder_index_next_deadline(const larder_index *index) {
-    return index->heap_count > 0 ? index->heap[0].at : LARDER_INDEX_NEVER;
+    return index->heap_count > 0 ? end_of_grace(index, index->heap[0].at) : LARDER_INDEX_NEVER;
 }
 
 bool larder_index_is_due(const larder_index *index) {
     if (index->heap_count == 0) return false;
     // Who held the index before may have looked at the finer clock.
-    const int64_t at = index->heap[0].at;
+    const int64_t at = end_of_grace(index, index->heap[0].at);
     return at <= held_time(index) || at <= larder_index_now(index);
 }
 
 larder_index_slot larder_index_expire(larder_index *index) {
-    while (index->heap_count > 0 && index->heap[0].at <= held_time(index)) {
+    while (index->heap_count > 0 && end_of_grace(index, index->heap[0].at) <= held_time(index)) {
         const larder_index_slot slot = index->heap[0].slot;
-        const int64_t deadline = larder_index_deadline(index, slot);
+        const int64_t deadline = end_of_grace(index, larder_index_deadline(index, slot));
         if (deadline <= held_time(index)) {
             larder_index_take(index, slot, LARDER_INDEX_EXPIRED);
             return slot;
         }
-        heap_sink(index, 0, (index_deadline){deadline, slot});
+        heap_sink(index, 0, (index_deadline){larder_index_deadline(index, slot), slot});
     }
     return LARDER_INDEX_NONE;
 }

@@ -7,8 +7,18 @@
 
 #include "index/group.h"
 
-/** A directory has at most so many more bits than its entries need. */
-enum { DEPTH_SLACK = 3 };
+enum {
+    /** A directory has at most so many more bits than its entries need. */
+    DEPTH_SLACK = 3,
+    /** With a limit of entries a segment grows eightfold at once, or into as many as that will
+        want: few entries move on the way there. */
+    PLANNED_BITS = 3,
+    PARTS_MAX = 1 << PLANNED_BITS,
+    /** A higher limit is no plan. */
+    PLANNED_LIMIT_MAX = 1 << 24,
+    /** The entries of a segment at the limit, at most: four fifths of its places. */
+    PLANNED_MAX = SEGMENT_GROUPS_MAX * GROUP_PLACES * 4 / 5,
+};
 
 // All that knows a slot hears of the new one.
 static void entry_moved(larder_index *index, larder_index_slot source, larder_index_slot target) {
@@ -62,19 +72,19 @@ static void entry_move_rest(larder_index *index, const index_segment *from, uint
         entry_moved(index, from->id << SEGMENT_SHIFT | place, to->id << SEGMENT_SHIFT | target);
 }
 
-// In a segment of a directory's depth d, the entries whose next bit is set.
-static bool goes_right(const index_segment *segment, uint32_t word) {
-    return (word >> (31 - segment->depth) & 1) != 0;
+// The next bits of a word after the first `depth`.
+static uint32_t bits_after(uint32_t word, uint32_t depth, uint32_t bits) {
+    return (uint32_t)(((uint64_t)word << depth & UINT32_MAX) >> (32 - bits));
 }
 
-// Leads what led to the segment that a word is in, of so many bits in common, to others.
+// Leads what led to the segment that a word is in, of so many bits in common, to `1 << bits`
+// others, in their order.
 static void directory_lead(larder_index *index, uint32_t word, uint32_t depth,
-                           const index_segment *left, const index_segment *right) {
-    const uint64_t count = UINT64_C(1) << (index->directory_depth - depth);
-    const uint64_t first = ((uint64_t)word << depth >> 32) * count;
-    for (uint64_t i = 0; i < count; i++)
-        index->directory[first + i] =
-            larder_index_directory_entry(left == right || i < count / 2 ? left : right);
+                           index_segment *const *parts, uint32_t bits) {
+    const uint32_t free_bits = index->directory_depth - depth;
+    const uint64_t first = ((uint64_t)word << depth >> 32) << free_bits;
+    for (uint64_t i = 0; i < UINT64_C(1) << free_bits; i++)
+        index->directory[first + i] = larder_index_directory_entry(parts[i >> (free_bits - bits)]);
 }
 
 // A segment that is being filled. Which places are taken is kept aside: to read a group's tags
@@ -100,11 +110,11 @@ static uint32_t filling_place(const larder_index *index, filling *into, uint32_t
 }
 
 static void segment_empty_into(larder_index *index, index_segment *old, uint32_t word_there,
-                               index_segment *left, index_segment *right) {
-    filling into[2] = {{.segment = left}, {.segment = right}};
+                               index_segment *const *parts, uint32_t bits) {
+    filling into[PARTS_MAX];
     const uint32_t offset = index->payload_offset, stride = index->payload_stride;
-    const bool is_split = left != right;
-    directory_lead(index, word_there, old->depth, left, right);
+    for (uint32_t i = 0; i < 1u << bits; i++) into[i] = (filling){.segment = parts[i]};
+    directory_lead(index, word_there, old->depth, parts, bits);
     for (uint32_t group = 0; group < old->group_count; group++) {
         uint8_t *source = group_at(index, old, group);
         uint32_t used = ~group_matches(source, 0) & ((1u << GROUP_PLACES) - 1);
@@ -112,7 +122,7 @@ static void segment_empty_into(larder_index *index, index_segment *old, uint32_t
             const uint32_t in_group = (uint32_t)__builtin_ctz(used);
             const uint32_t place = group * GROUP_PLACES + in_group;
             const uint32_t word = old->entries[place].hash;
-            filling *to = &into[is_split && goes_right(old, word)];
+            filling *to = &into[bits_after(word, old->depth, bits)];
             const uint32_t target = filling_place(index, to, word, tag_get(source, in_group));
             void *target_payload = index_payload_at(index, to->segment, target);
             void *source_payload = source + offset + (size_t)in_group * stride;
@@ -133,15 +143,24 @@ static uint32_t groups_for(uint32_t entries) {
     return groups < 1 ? 1 : groups > SEGMENT_GROUPS_MAX ? SEGMENT_GROUPS_MAX : groups;
 }
 
+// How many entries a segment of this depth has when the limit of entries is reached; 0: who knows.
+static uint32_t planned_entries(const larder_index *index, uint32_t depth) {
+    return index->count_limit > PLANNED_LIMIT_MAX ? 0 : (uint32_t)index->count_limit >> depth;
+}
+
 static larder_status segment_enlarge(larder_index *index, index_segment *old, uint32_t word) {
-    const uint32_t count = old->group_count;
-    const uint32_t larger =
-        count < SEGMENT_GROUPS_MAX / 2 ? 2 * count : (uint32_t)SEGMENT_GROUPS_MAX;
+    const uint32_t planned = groups_for(planned_entries(index, old->depth));
+    uint32_t larger = 2 * old->group_count;
+    if (larger < planned) {
+        larger = old->group_count << PLANNED_BITS;
+        if (larger > planned / 2) larger = planned;
+    }
+    if (larger > SEGMENT_GROUPS_MAX) larger = SEGMENT_GROUPS_MAX;
     if (larder_index_reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
     index_segment *segment = larder_index_segment_create(index, larger, old->depth);
     if (segment == NULL) return ENOMEM;
     larder_index_segment_register(index, segment);
-    segment_empty_into(index, old, word, segment, segment);
+    segment_empty_into(index, old, word, &segment, 0);
     return LARDER_OK;
 }
 
@@ -164,29 +183,43 @@ static bool may_split(const larder_index *index, const index_segment *segment) {
            (UINT64_C(1024) << index->directory_depth) <= index->count << DEPTH_SLACK;
 }
 
-static larder_status segment_split(larder_index *index, index_segment *old, uint32_t word) {
-    uint32_t right_count = 0;
+// Into how many a segment splits, as a power of two: so many that the last split is a large one.
+static uint32_t split_bits(const larder_index *index, const index_segment *segment) {
+    uint32_t levels = 0;
+    while (planned_entries(index, segment->depth + levels) > PLANNED_MAX) levels++;
+    if (levels == 0) return 1;
+    return levels % PLANNED_BITS != 0 ? levels % PLANNED_BITS : PLANNED_BITS;
+}
+
+// Has room for all entries of a segment, and for those that will come. @return false: no memory.
+static bool parts_create(const larder_index *index, const index_segment *old, uint32_t bits,
+                         index_segment **parts) {
+    const uint32_t depth = old->depth + bits, planned = planned_entries(index, depth);
+    uint32_t counts[PARTS_MAX] = {0};
     for (uint32_t place = 0; place < segment_places(old); place++) {
         const uint8_t *group = group_at(index, old, place / GROUP_PLACES);
         if (tag_get(group, place % GROUP_PLACES) != 0)
-            right_count += goes_right(old, old->entries[place].hash);
+            counts[bits_after(old->entries[place].hash, old->depth, bits)]++;
     }
-    if (larder_index_reserve_ids(index, 2) != LARDER_OK ||
-        (old->depth == index->directory_depth && directory_double(index) != LARDER_OK))
-        return ENOMEM;
-    const uint32_t left_count = old->used - right_count;
-    index_segment *left =
-        larder_index_segment_create(index, groups_for(left_count), old->depth + 1);
-    index_segment *right =
-        larder_index_segment_create(index, groups_for(right_count), old->depth + 1);
-    if (left == NULL || right == NULL) {
-        larder_index_segment_destroy(left);
-        larder_index_segment_destroy(right);
-        return ENOMEM;
+    for (uint32_t i = 0; i < 1u << bits; i++) {
+        const uint32_t entries = counts[i] > planned ? counts[i] : planned;
+        parts[i] = larder_index_segment_create(index, groups_for(entries), depth);
+        if (parts[i] != NULL) continue;
+        while (i > 0) larder_index_segment_destroy(parts[--i]);
+        return false;
     }
-    larder_index_segment_register(index, left);
-    larder_index_segment_register(index, right);
-    segment_empty_into(index, old, word, left, right);
+    return true;
+}
+
+static larder_status segment_split(larder_index *index, index_segment *old, uint32_t word) {
+    const uint32_t bits = split_bits(index, old);
+    index_segment *parts[PARTS_MAX];
+    if (larder_index_reserve_ids(index, 1u << bits) != LARDER_OK) return ENOMEM;
+    while (index->directory_depth < old->depth + bits)
+        if (directory_double(index) != LARDER_OK) return ENOMEM;
+    if (!parts_create(index, old, bits, parts)) return ENOMEM;
+    for (uint32_t i = 0; i < 1u << bits; i++) larder_index_segment_register(index, parts[i]);
+    segment_empty_into(index, old, word, parts, bits);
     return LARDER_OK;
 }
 
@@ -197,8 +230,8 @@ static larder_status segment_chain(larder_index *index, index_segment *last, uin
     if (segment == NULL) return ENOMEM;
     larder_index_segment_register(index, segment);
     last->next = segment;
-    const index_segment *head = directory_at(index, word);
-    directory_lead(index, word, head->depth, head, head);
+    index_segment *head = directory_at(index, word);
+    directory_lead(index, word, head->depth, &head, 0);
     return LARDER_OK;
 }
 

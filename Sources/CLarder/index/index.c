@@ -56,17 +56,35 @@ void larder_index_next(larder_index *index, larder_index_probe *probe) {
     probe->payload = NULL;
 }
 
+// Brings nearer what lies beside the payload and will be wanted: by a writer all that it changes,
+// by a reader what it leaves or looks at.
+static inline void approach_rest(const larder_index *index, const index_segment *segment,
+                                 uint32_t place) {
+    const bool writes = atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN;
+    if (writes || index->stamps_reads) __builtin_prefetch(&segment->entries[place], 1);
+    if (index->is_timed) __builtin_prefetch(&segment->deadlines[place], 1);
+    // The cost of a hit counts in the statistics; of one that is noted, later.
+    if (index->has_costs && (writes || !index->notes_reads))
+        __builtin_prefetch(&segment->costs[place], 1);
+    if (!writes) return;
+    if (index->is_limited) {
+        __builtin_prefetch(&segment->marks[place], 1);
+        __builtin_prefetch(&segment->links[place], 1);
+    }
+    if (index->has_times) {
+        __builtin_prefetch(&segment->marks[place], 1);
+        __builtin_prefetch(&segment->times[place], 1);
+    }
+}
+
 void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
     const index_way *way = way_of(index, hash_word(hash));
     const uint32_t group = group_of(hash_word(hash), way->depth, way->group_count);
     const uint8_t *tags = way->groups + (size_t)group * index->group_stride;
     const uint32_t wanted = wanted_place(hash_tag(hash));
-    // The payload most likely lies where it was wanted: it comes while the tags do. What will be
-    // written beside it is asked for now, too, by a writer, and by a reader that leaves a stamp.
+    // The entry most likely lies where it was wanted: it comes while the tags do.
     __builtin_prefetch(tags + index->payload_offset + (size_t)wanted * index->payload_stride);
-    if (index->stamps_reads ||
-        atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN)
-        __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
+    approach_rest(index, index->segments[way->id], group * GROUP_PLACES + wanted);
     probe->hash = hash;
     probe->segment = way->id;
     probe->groups_left = way->group_count;
@@ -88,10 +106,6 @@ void *larder_index_payload(const larder_index *index, larder_index_slot slot) {
 
 // Coming and going --------------------------------------------------------------------------------
 
-static uint64_t *cost_of(const larder_index *index, larder_index_slot slot) {
-    return &index_segment_of(index, slot)->costs[index_place_of(slot)];
-}
-
 static larder_status make_costly(larder_index *index) {
     if (index->has_costs) return LARDER_OK;
     const larder_status status = larder_index_add_array(index, ARRAY_COSTS);
@@ -101,8 +115,10 @@ static larder_status make_costly(larder_index *index) {
 
 static void set_cost(larder_index *index, larder_index_slot slot, uint64_t cost) {
     if (!index->has_costs) return;
-    uint64_t *at = cost_of(index, slot);
+    uint64_t *at = index_cost_at(index, slot);
     index->total_cost = index->total_cost - *at + cost;
+    const uint32_t list = index_list_of(index, slot);
+    if (list != LIST_NONE) index->lists[list].cost = index->lists[list].cost - *at + cost;
     *at = cost;
 }
 
@@ -140,7 +156,7 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
     index->insertions++;
     index->newest = *slot;
     if (index->has_costs) {
-        *cost_of(index, *slot) = 0;
+        *index_cost_at(index, *slot) = 0;
         set_cost(index, *slot, cost);
     }
     if (index->has_times) {
@@ -179,16 +195,14 @@ void larder_index_take(larder_index *index, larder_index_slot slot, larder_index
 // Whether the entry that was written just now is heavier than the limit, all alone.
 static bool is_newest_too_heavy(const larder_index *index) {
     return index->has_costs && index->newest != LARDER_INDEX_NONE &&
-           *cost_of(index, index->newest) > index->cost_limit &&
+           *index_cost_at(index, index->newest) > index->cost_limit &&
            index_list_of(index, index->newest) != LIST_PINNED;
 }
 
 larder_index_slot larder_index_evict(larder_index *index, larder_index_cause *cause) {
     if (!index->is_limited) return LARDER_INDEX_NONE;
-    const bool is_over_count = index->count > index->count_limit;
-    if (!is_over_count &&
-        (index->total_cost <= index->cost_limit || index->cost_limit == LARDER_INDEX_UNLIMITED))
-        return LARDER_INDEX_NONE;
+    const bool is_over_count = index_is_over_count(index);
+    if (!is_over_count && !index_is_over_cost(index)) return LARDER_INDEX_NONE;
     larder_index_slot slot = index->newest;
     larder_index_cause reason = LARDER_INDEX_EVICTED_COST;
     if (!is_newest_too_heavy(index)) {
@@ -216,12 +230,20 @@ static uint32_t reader_stamp(larder_index *index, index_reader *reader) {
     return ++reader->stamp;
 }
 
+// Of a note it is added when the policy is told: then many costs come from memory at a time.
+static inline void reader_add_cost(const larder_index *index, index_reader *reader,
+                                   larder_index_slot slot) {
+    if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+}
+
 // Whether a writer has to come: a buffer is full, or stamps run out.
 static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot) {
-    if (index->notes_reads) {
-        if (reader->noted < READER_NOTES) reader->notes[reader->noted++] = slot;
+    if (index->notes_reads && reader->noted < READER_NOTES) {
+        reader->notes[reader->noted++] = slot;
         return reader->noted == READER_NOTES;
     }
+    reader_add_cost(index, reader, slot);
+    if (index->notes_reads) return true;
     if (index->stamps_reads) {
         const uint32_t stamp = reader_stamp(index, reader);
         atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
@@ -235,6 +257,7 @@ static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
         index->readers[0].misses++;
     } else if (outcome != LARDER_INDEX_QUIET) {
         index->readers[0].hits++;
+        reader_add_cost(index, &index->readers[0], outcome);
         larder_index_touch(index, outcome);
     }
     unlock_write(index);
@@ -280,7 +303,7 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
     if (index->marks_reads)
         tag_mark_read((uint8_t *)(uintptr_t)probe->tags,
                       index_place_of(probe->slot) - probe->group * GROUP_PLACES);
-    if (!index->marks_reads || index->stamps_reads)
+    if (!index->marks_reads || index->stamps_reads || index->has_costs)
         wants_writer = reader_note(index, reader, probe->slot);
     leave_reader(index, reader, wants_writer);
 }
@@ -336,5 +359,5 @@ uint64_t larder_index_total_cost(const larder_index *index) {
 }
 
 uint64_t larder_index_cost(const larder_index *index, larder_index_slot slot) {
-    return index->has_costs ? *cost_of(index, slot) : 0;
+    return index->has_costs ? *index_cost_at(index, slot) : 0;
 }

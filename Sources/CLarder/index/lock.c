@@ -51,6 +51,8 @@ static uint32_t thread_number(void) {
 uint32_t larder_lock_read_slowly(larder_index *index) {
     if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed)) {
         lock_write(index);
+        // In order to read: it finds what readers do.
+        index->is_held_for_writing = false;
         return TOKEN_EXCLUSIVE;
     }
     const uint32_t own = thread_number() & index->reader_mask;
@@ -136,6 +138,7 @@ static void approach(const larder_index *index, larder_index_slot slot) {
     __builtin_prefetch(&segment->marks[place], 1);
     __builtin_prefetch(&segment->links[place], 1);
     __builtin_prefetch(&segment->entries[place]);
+    if (index->has_costs) __builtin_prefetch(&segment->costs[place]);
 }
 
 static void approach_further(const larder_index *index, larder_index_slot slot) {
@@ -151,7 +154,10 @@ void larder_lock_tell_notes(larder_index *index, index_reader *reader) {
         if (i < count) approach(index, reader->notes[i]);
         if (i >= NOTES_AHEAD && i - NOTES_AHEAD < count)
             approach_further(index, reader->notes[i - NOTES_AHEAD]);
-        if (i >= 2 * NOTES_AHEAD) larder_index_used(index, reader->notes[i - 2 * NOTES_AHEAD]);
+        if (i < 2 * NOTES_AHEAD) continue;
+        const larder_index_slot slot = reader->notes[i - 2 * NOTES_AHEAD];
+        if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+        larder_index_used(index, slot);
     }
     reader->noted = 0;
 }

@@ -121,7 +121,8 @@ void larder_index_segment_unregister(larder_index *index, const index_segment *s
 larder_status larder_index_reserve_ids(larder_index *index, uint32_t count) {
     if (index->free_id_count + (index->segment_capacity - index->segment_count) >= count)
         return LARDER_OK;
-    const uint32_t capacity = index->segment_capacity == 0 ? 4 : 2 * index->segment_capacity;
+    uint32_t capacity = index->segment_capacity == 0 ? 4 : 2 * index->segment_capacity;
+    while (index->free_id_count + (capacity - index->segment_count) < count) capacity *= 2;
     if (capacity > SEGMENTS_MAX) return ENOMEM;
     index_segment **segments = realloc(index->segments, capacity * sizeof *segments);
     if (segments == NULL) return ENOMEM;

@@ -39,7 +39,8 @@ static void sort_ranked(ranked *items, ranked *spare, size_t count) {
     // Three passes: the result lies in what came in as the spare.
 }
 
-static larder_status order_by_stamp(larder_index *index, larder_index_slot *slots) {
+// By age alone, or with those last that were read, and behind them those that are pinned.
+static larder_status order_by_stamp(larder_index *index, bool by_age, larder_index_slot *slots) {
     ranked *items = index_memory(2 * index->count + 1, sizeof *items);
     if (items == NULL) return ENOMEM;
     const size_t count = (size_t)index->count;
@@ -49,15 +50,15 @@ static larder_status order_by_stamp(larder_index *index, larder_index_slot *slot
          slot != LARDER_INDEX_NONE; slot = larder_index_step(index, slot)) {
         const uint32_t stamp =
             atomic_load_explicit(index_stamp_of(index, slot), memory_order_relaxed);
-        const bool was_read = index->policy->hears_reads && !index->stamps_reads &&
+        const bool was_read = !by_age && index->policy->hears_reads && !index->stamps_reads &&
                               larder_index_was_read(index, slot);
         items[i++] = (ranked){(uint64_t)was_read << 32 | stamp, slot};
     }
     sort_ranked(items, sorted, count);
     size_t at = 0;
     for (i = 0; i < count; i++)
-        if (!index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
-    for (i = 0; i < count; i++)
+        if (by_age || !index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
+    for (i = 0; i < count && at < count; i++)
         if (index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
     free(items);
     return LARDER_OK;
@@ -72,7 +73,7 @@ static size_t list_to_slots(const larder_index *index, uint32_t list, larder_ind
 }
 
 larder_status larder_index_sort(larder_index *index, larder_index_slot *slots) {
-    if (!index->is_limited) return order_by_stamp(index, slots);
+    if (!index->is_limited) return order_by_stamp(index, false, slots);
     size_t count = 0;
     for (const uint8_t *list = index->policy->lists; *list != LIST_NONE; list++)
         count += list_to_slots(index, *list, slots + count);
@@ -86,7 +87,7 @@ void larder_index_renumber(larder_index *index) {
     uint32_t stamp = 0;
     if (!index->is_limited) {
         larder_index_slot *slots = index_memory(index->count + 1, sizeof *slots);
-        const bool is_sorted = slots != NULL && larder_index_sort(index, slots) == LARDER_OK;
+        const bool is_sorted = slots != NULL && order_by_stamp(index, true, slots) == LARDER_OK;
         larder_index_slot slot = larder_index_step(index, LARDER_INDEX_NONE);
         for (size_t i = 0; i < index->count; i++) {
             const larder_index_slot at = is_sorted ? slots[i] : slot;
@@ -132,5 +133,5 @@ larder_status larder_index_list(larder_index *index, larder_index_order order,
 
 void larder_index_empty_lists(larder_index *index) {
     for (uint32_t list = 0; list < LISTS; list++)
-        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
+        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0, 0};
 }

@@ -65,8 +65,11 @@ void larder_index_take_reads(larder_index *index, larder_index_slot *from, larde
         *from = larder_index_step(index, *from);
         if (*from == LARDER_INDEX_NONE) return;
         if (!take_read(index, *from)) continue;
+        const index_segment *segment = index_segment_of(index, *from);
         if (!index->is_timed ||
-            !index_is_expired(index, index_segment_of(index, *from), index_place_of(*from)))
+            !index_has_passed(index,
+                              atomic_load_explicit(&segment->deadlines[index_place_of(*from)],
+                                                   memory_order_relaxed)))
             slots[(*count)++] = *from;
     }
 }

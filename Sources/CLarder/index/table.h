@@ -16,7 +16,8 @@
 
     The directory leads from the hash's top bits to a segment (Fagin et al., "Extendible hashing",
     ACM TODS 1979). A full segment moves into a larger one, or, at full size, into two that are two
-    thirds full. So no insertion moves more than 3,840 entries.
+    thirds full; with a limit of entries, into up to eight of the size that they will want at the
+    limit. So no insertion moves more than 3,840 entries, and with a limit few entries ever move.
 
     A slot is `segment id << 12 | group * 15 + place`. It changes when a segment is replaced.
 
@@ -33,7 +34,8 @@
        `o` is not 0.
     2. `used` of a segment is its number of tags that are not 0; all of them are `count`.
     3. With limits each entry is in exactly one list, pinned ones in LIST_PINNED, and the list's
-       number is in its mark. Without, none is in a list.
+       number is in its mark; a list's `count` and `cost` are those of its entries. Without, none is
+       in a list.
     4. Entries with a deadline are in the heap, under a time that is not later than it. */
 #ifndef LARDER_TABLE_H
 #define LARDER_TABLE_H
@@ -83,6 +85,7 @@ typedef struct index_list {
     larder_index_slot first;
     larder_index_slot last;
     uint64_t count;
+    index_total cost;
 } index_list;
 
 /** What an entry's life depends on, beside its deadline. */
@@ -144,6 +147,8 @@ typedef struct index_reader {
     uint32_t noted;
     uint64_t hits;
     uint64_t misses;
+    /** What the hits cost together. */
+    uint64_t hit_cost;
     /** Stamps that this reader has to give: from `stamp`, so many. */
     uint32_t stamp;
     uint32_t stamps_left;
@@ -202,6 +207,8 @@ struct larder_index {
     bool stamps_reads;
     /** Reads mark the tag: unless they are noted. */
     bool marks_reads;
+    /** Segments have costs. */
+    bool has_costs;
     /** Reads hold the index for writing: LRU, and few entries. */
     _Atomic bool reads_exclusively;
     /** Taken when the index was held, if it is timed: searches of one hold agree. */
@@ -229,11 +236,12 @@ struct larder_index {
     bool is_held_for_writing;
     larder_index_options options;
     larder_index_expiry expiry;
+    /** How long entries stay after their deadlines, for writers alone. */
+    int64_t grace_ns;
     index_deadline *heap;
     uint32_t heap_count;
     uint32_t heap_capacity;
-    /** Segments have the arrays. */
-    bool has_costs;
+    /** Segments have times and deadlines. */
     bool has_times;
     uint64_t insertions;
     uint64_t gone[LARDER_INDEX_CAUSES];
@@ -266,6 +274,11 @@ static inline bool index_is_pinned(const larder_index *index, larder_index_slot 
     return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
 }
 
+/** The cost of an entry of an index that has costs. */
+static inline uint64_t *index_cost_at(const larder_index *index, larder_index_slot slot) {
+    return &index_segment_of(index, slot)->costs[index_place_of(slot)];
+}
+
 static inline index_link *index_link_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->links[index_place_of(slot)];
 }
@@ -286,11 +299,29 @@ static inline uint32_t index_list_of(const larder_index *index, larder_index_slo
     return *index_mark_of(index, slot) & MARK_LIST;
 }
 
+/** Brings nearer what looking at an entry in its list will want. */
+static inline void index_approach(const larder_index *index, larder_index_slot slot) {
+    const index_segment *segment = index_segment_of(index, slot);
+    const uint32_t place = index_place_of(slot);
+    __builtin_prefetch(&segment->entries[place]);
+    __builtin_prefetch(&segment->links[place], 1);
+    __builtin_prefetch(&segment->marks[place], 1);
+}
+
+// Limits ------------------------------------------------------------------------------------------
+
+static inline bool index_is_over_count(const larder_index *index) {
+    return index->count > index->count_limit;
+}
+
+static inline bool index_is_over_cost(const larder_index *index) {
+    return index->total_cost > index->cost_limit && index->cost_limit != LARDER_INDEX_UNLIMITED;
+}
+
 // Lists -------------------------------------------------------------------------------------------
 
-/** Puts an entry that is in no list first, which is the most recent end. */
-static inline void index_list_put_first(larder_index *index, uint32_t list,
-                                        larder_index_slot slot) {
+static inline void index_list_link_first(larder_index *index, uint32_t list,
+                                         larder_index_slot slot) {
     index_list *at = &index->lists[list];
     index_link *link = index_link_of(index, slot);
     uint8_t *mark = index_mark_of(index, slot);
@@ -303,8 +334,7 @@ static inline void index_list_put_first(larder_index *index, uint32_t list,
     at->count++;
 }
 
-/** Takes an entry out of the list it is in. */
-static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
+static inline void index_list_unlink(larder_index *index, larder_index_slot slot) {
     uint8_t *mark = index_mark_of(index, slot);
     index_list *from = &index->lists[*mark & MARK_LIST];
     const index_link link = *index_link_of(index, slot);
@@ -316,11 +346,30 @@ static inline void index_list_remove(larder_index *index, larder_index_slot slot
     from->count--;
 }
 
+/** Puts an entry that is in no list first, which is the most recent end. */
+static inline void index_list_put_first(larder_index *index, uint32_t list,
+                                        larder_index_slot slot) {
+    index_list_link_first(index, list, slot);
+    if (index->has_costs) index->lists[list].cost += *index_cost_at(index, slot);
+}
+
+/** Takes an entry out of the list it is in. */
+static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
+    if (index->has_costs)
+        index->lists[index_list_of(index, slot)].cost -= *index_cost_at(index, slot);
+    index_list_unlink(index, slot);
+}
+
+/** Within a list, its cost is not looked at: it lies further away in memory. */
 static inline void index_list_move_first(larder_index *index, uint32_t list,
                                          larder_index_slot slot) {
     if (index->lists[list].first == slot) return;
-    index_list_remove(index, slot);
-    index_list_put_first(index, list, slot);
+    const uint32_t from = index_list_of(index, slot);
+    index_list_unlink(index, slot);
+    index_list_link_first(index, list, slot);
+    if (from == list || !index->has_costs) return;
+    index->lists[from].cost -= *index_cost_at(index, slot);
+    index->lists[list].cost += *index_cost_at(index, slot);
 }
 
 /** Stamps are 32 bits wide: before they run out, entries are numbered afresh. A new index starts
@@ -429,15 +478,20 @@ static inline bool index_is_near(int64_t deadline, int64_t now) {
     return deadline > now && (uint64_t)deadline - (uint64_t)now <= INDEX_CLOCK_LATE_NS;
 }
 
+/** Whether a time has passed, to the moment. */
+static inline bool index_has_passed(const larder_index *index, int64_t time) {
+    const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
+    return time <= now || (index_is_near(time, now) && larder_index_is_over(index, time));
+}
+
 /** Whoever holds the index for writing goes by the time of that moment alone: what is not found has
-    left then. */
+    left then. With a grace, it finds all that has not left. */
 static inline bool index_is_expired(const larder_index *index, const index_segment *segment,
                                     uint32_t place) {
     const int64_t deadline = atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed);
     const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
-    if (deadline <= now) return true;
-    if (!index_is_near(deadline, now) || index->is_held_for_writing) return false;
-    return larder_index_is_over(index, deadline);
+    if (index->is_held_for_writing) return deadline <= now && index->grace_ns == 0;
+    return index_has_passed(index, deadline);
 }
 
 #endif

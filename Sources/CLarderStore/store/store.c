@@ -76,8 +76,8 @@ static larder_status options_check(larder_store *store) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock",     "log",       "data.mdb", "data.new",
-                                       "lock.mdb", "index.new", "feed"};
+    static const char *const ours[] = {"lock",      "log",  "data.mdb", "data.new", "lock.mdb",
+                                       "index.new", "feed", "hot",      "hot.new"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;

@@ -23,7 +23,7 @@ public struct ArchiveConfiguration: Sendable {
   public var maximumMemorySize: DataSize = 1.megabytes
 
   /// How long elements live, counted from when they were written or last accessed;
-  /// `Expiration.never` by default.
+  /// `Expiration.never` by default. Its spread is of no effect here.
   public var expiration: Expiration = .never
 
   /// The largest element, in encoded bytes, that lies in the index beside its key too, so

@@ -12,7 +12,7 @@ extension Cache {
   func keep(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     let isKept = memoryCache.insert(
       entry.value, forKey: key, cost: entry.cost,
-      expiration: memoryCache.expiration.capped(entry.expiration)
+      expiration: memoryCache.expiration(of: entry.value, key).capped(entry.expiration)
     ) { writers.isGood(token) }
     if isKept { counters.promotions.add(1, ordering: .relaxed) }
   }
@@ -88,7 +88,7 @@ extension Expiration {
     return Expiration(
       afterWrite: Self.least(afterWrite, original.afterWrite),
       afterAccess: Self.least(afterAccess, original.afterAccess),
-      date: Self.least(date, original.date))
+      date: Self.least(date, original.date), spread: spread)
   }
 
   private static func least<T: Comparable>(_ a: T?, _ b: T?) -> T? {

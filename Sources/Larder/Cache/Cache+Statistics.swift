@@ -15,12 +15,15 @@ extension Cache {
     statistics.memory = memoryCache.statistics
     statistics.tiers = slots.map(\.statistics)
     statistics.promotions = counters.promotions.load(ordering: .relaxed)
-    statistics.loads = loads.loadCount.load(ordering: .relaxed)
-    statistics.loadFailures = loads.loadFailures.load(ordering: .relaxed)
-    statistics.refreshes = loads.refreshes.load(ordering: .relaxed)
+    let counts = loads.counts
+    statistics.loads = counts.loads.load(ordering: .relaxed)
+    statistics.loadFailures = counts.failures.load(ordering: .relaxed)
+    statistics.loadTimeouts = counts.timeouts.load(ordering: .relaxed)
+    statistics.refreshes = counts.refreshes.load(ordering: .relaxed)
+    statistics.sharedLoads = counts.shared.load(ordering: .relaxed)
+    statistics.staleHits = counts.stale.load(ordering: .relaxed)
     statistics.emptyLoads = counters.emptyLoads.load(ordering: .relaxed)
-    statistics.loadTime = .nanoseconds(
-      Int64(clamping: loads.loadNanoseconds.load(ordering: .relaxed)))
+    statistics.loadTime = counts.time
     statistics.negativeHits = counters.negativeHits.load(ordering: .relaxed)
     statistics.pendingWrites = queue?.count ?? 0
     statistics.pendingHits = counters.pendingHits.load(ordering: .relaxed)
@@ -36,10 +39,7 @@ extension Cache {
   public func resetStatistics() {
     memoryCache.resetStatistics()
     for slot in slots { slot.resetStatistics() }
-    loads.loadCount.store(0, ordering: .relaxed)
-    loads.loadFailures.store(0, ordering: .relaxed)
-    loads.refreshes.store(0, ordering: .relaxed)
-    loads.loadNanoseconds.store(0, ordering: .relaxed)
+    loads.counts.reset()
     counters.promotions.store(0, ordering: .relaxed)
     counters.emptyLoads.store(0, ordering: .relaxed)
     counters.negativeHits.store(0, ordering: .relaxed)

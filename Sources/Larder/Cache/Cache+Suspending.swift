@@ -84,9 +84,10 @@ extension Cache {
   /// What memory has may be older than what the disk has.
   private func forgetAll() {
     writers.beginAll()
-    loads.supersedeAll()
+    let superseded = loads.supersedeAll()
     memoryCache.removeAll()
-    absent?.removeAll()
+    absent.removeAll()
     writers.endAll()
+    for load in superseded { load.release(nil) }
   }
 }

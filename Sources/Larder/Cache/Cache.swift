@@ -48,10 +48,15 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let slots: [CacheTierSlot<Key, Value>]
   /// nil for write-through.
   @usableFromInline let queue: WriteBackQueue<Key, Value>?
-  /// Keys of which a load found nothing; nil if that is not remembered.
-  @usableFromInline let absent: MemoryCache<Key, Bool>?
+  /// Keys of which a load found nothing.
+  @usableFromInline let absent: MemoryCache<Key, Bool>
+  /// Whether there may be any: a write looks only at this if not.
+  @usableFromInline let hasAbsent = Atomic(false)
+  /// How long that is remembered unless a load says so; nil: not at all.
+  let negativeLifetime: Duration?
   @usableFromInline let writers = CacheWriters<Key>()
-  @usableFromInline let loads = MemoryLoads<Key, Value?>()
+  @usableFromInline let loads: MemoryLoads<Key, Value>
+  @usableFromInline let lives: EntryExpiration<Key, Value>
   /// Held by whoever copies between tiers, and by removals of everything.
   let gate = CacheLock()
   /// Held by whoever empties the queue, and by removals of everything, behind the gate.
@@ -60,6 +65,8 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
   let counters = CacheCounters()
   @usableFromInline let isClosed = Atomic(false)
+  /// nil if they are not kept.
+  let hotKeys = Mutex<HotKeys?>(nil)
   /// Held by whoever suspends or resumes.
   let suspensionLock = CacheLock()
   let suspended = Atomic(false)
@@ -82,20 +89,25 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     memory.name = memory.name ?? name
     self.name = name
     memoryCache = MemoryCache(memory)
+    loads = MemoryLoads(memory)
     diskCache = tiers.lazy.compactMap { $0 as? DiskCache<Key, Value> }.first
     slots = tiers.map { CacheTierSlot($0) }
     diskCache?.countReads(of: memoryCache)
     queue = configuration.writePolicy.queueLimit.map { WriteBackQueue(limit: $0) }
     clock = memory.clock
     onWriteFailure = configuration.onWriteFailure
-    absent = configuration.negativeLifetime.map { lifetime in
-      var negative = MemoryCacheConfiguration<Key, Bool>()
-      negative.name = "\(name), absent"
-      negative.countLimit = configuration.negativeCountLimit
-      negative.expiration = .after(lifetime)
-      negative.clock = memory.clock
-      return MemoryCache(negative)
-    }
+    negativeLifetime = configuration.negativeLifetime
+    var negative = MemoryCacheConfiguration<Key, Bool>()
+    negative.name = "\(name), absent"
+    negative.countLimit = configuration.negativeCountLimit
+    negative.clock = memory.clock
+    absent = MemoryCache(negative)
+    // A spread that tiers draw by themselves would have them disagree.
+    let standard = memory.expiration
+    let isOfAll = diskCache.map { $0.expiration == standard } ?? true
+    lives = EntryExpiration(
+      configuration.expirationForEntry, standard: isOfAll ? standard : .never)
+    if configuration.keepsHotKeys { startKeepingHotKeys(configuration.onRestored) }
   }
 
   /// - Throws: `.closed`.

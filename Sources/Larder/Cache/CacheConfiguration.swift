@@ -45,6 +45,19 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
   /// cache.
   public var onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
 
+  /// Whether the order of the keys in memory is kept in the disk cache's folder, and what they
+  /// lead to is brought back into memory after opening; false by default.
+  ///
+  /// That happens in the background, the hottest first, and reads do not wait for it; within
+  /// the memory's limits, and not what is gone or was written meanwhile. The file is written
+  /// when the cache is closed, and now and then by checkpoints and flushes; up to a million
+  /// keys of 64 MiB.
+  public var keepsHotKeys = false
+
+  /// Called when hot keys were brought back, or could not be; without a disk cache before the
+  /// cache is made. nil by default. May use the cache.
+  public var onRestored: (@Sendable (CacheRestoration) -> Void)?
+
   /// The defaults.
   ///
   /// - Complexity: O(1).
@@ -52,6 +65,8 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
 
   /// How long entries live that are stored without an expiration of their own: the
   /// memory's, and for setting the disk's, too.
+  ///
+  /// Where it is spread, and the disk's is the same, one draw holds for all tiers.
   ///
   /// - Complexity: O(1).
   public var expiration: Expiration {
@@ -61,6 +76,13 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
       disk.expiration = newValue
     }
   }
+
+  /// Tells how long an entry lives that is stored without an expiration of its own, in memory
+  /// and in every tier; nil, the default, and where it returns nil: as each tier has it.
+  ///
+  /// Called once for each entry that is stored. What memory or the disk have of their own
+  /// under this name counts only where this says nothing.
+  public var expirationForEntry: (@Sendable (Key, Value) -> Expiration?)?
 
   /// The time: the memory's, and for setting the disk's, too.
   ///

@@ -70,7 +70,7 @@ extension DiskCache {
     durability: Durability? = nil
   ) throws {
     guard let value else { return try remove(key, durability) }
-    _ = try put(value, key, extendedData, terms(expiration, durability))
+    _ = try put(value, key, extendedData, terms(key, value, expiration, durability))
   }
 
   /// Removes a key and its value, if there is one.
@@ -149,7 +149,10 @@ extension DiskCache {
   }
 
   @inlinable
-  func terms(_ expiration: Expiration?, _ durability: Durability?) -> StoreTerms {
+  func terms(
+    _ key: Key, _ value: Value, _ expiration: Expiration?, _ durability: Durability?
+  ) -> StoreTerms {
+    let expiration = lives.own(expiration, key, value)
     if expiration == nil, durability == nil {
       return StoreTerms(idle: defaultIdle.load(ordering: .relaxed), flags: defaultFlags)
     }

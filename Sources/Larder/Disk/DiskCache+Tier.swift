@@ -33,12 +33,14 @@ extension DiskCache {
     }
   }
 
-  /// A value with all that goes with it to a tier above, which counts as a use.
+  /// A value with all that goes with it to a tier above.
   @inlinable
-  func tierEntry(forKey key: Key) throws -> CacheTierEntry<Value>? {
+  func tierEntry(
+    forKey key: Key, _ how: StoreReading = .use
+  ) throws -> CacheTierEntry<Value>? {
     var found: CacheTierEntry<Value>?
     try keyCoder.borrow(key) { bytes in
-      _ = try store.read(bytes, .use) { entry in
+      _ = try store.read(bytes, how) { entry in
         let (cost, extended, life) = company(of: entry)
         found = CacheTierEntry(
           value: try decode(&entry), cost: cost, extendedData: extended, expiration: life)
@@ -60,7 +62,7 @@ extension DiskCache {
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
     durability: Durability?
   ) throws {
-    var terms = terms(expiration, durability)
+    var terms = terms(key, value, expiration, durability)
     terms.cost = cost
     _ = try put(value, key, extendedData, terms)
   }

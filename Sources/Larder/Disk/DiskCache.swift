@@ -73,6 +73,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// The terms of an entry that was stored without any of its own.
   @usableFromInline let defaultIdle: Atomic<Int64>
   @usableFromInline let defaultFlags: UInt32
+  @usableFromInline let lives: EntryExpiration<Key, Value>
   let clock: CacheClock
   let fileNameProvider: (@Sendable (Key) throws -> String)?
   let settings: Mutex<Settings>
@@ -114,6 +115,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     clock = configuration.clock
     fileNameProvider = configuration.fileNameProvider
     defaultIdle = Atomic(StoreTerms.idle(configuration.expiration))
+    lives = EntryExpiration(
+      configuration.expirationForEntry, standard: configuration.expiration)
     defaultFlags = StoreTerms.flags(configuration.durability)
     settings = Mutex(Settings(name: name, limits: options.limits))
   }

@@ -46,6 +46,10 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// `Expiration.never` by default. See ``DiskCache/expiration``.
   public var expiration: Expiration = .never
 
+  /// Tells how long an entry lives that is stored without an expiration of its own; nil, the
+  /// default, and where it returns nil: as ``expiration`` says.
+  public var expirationForEntry: (@Sendable (Key, Value) -> Expiration?)?
+
   /// The bytes that the cache leaves free on its file system, as far as its own values
   /// go; 0, the default, for none.
   public var freeDiskSpaceLimit: UInt64 = 0

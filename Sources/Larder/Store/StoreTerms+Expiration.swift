@@ -19,6 +19,7 @@ extension StoreTerms {
 
   /// The terms that an expiration of an entry's own gives it.
   init(_ expiration: Expiration, now: @autoclosure () -> Int64, flags: UInt32) {
+    let expiration = expiration.drawn
     self.init(flags: flags | UInt32(LARDER_STORE_OWN_TIMES))
     if let date = expiration.date { expires = date.inNanoseconds }
     if let life = expiration.afterWrite {

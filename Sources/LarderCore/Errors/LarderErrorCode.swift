@@ -12,6 +12,7 @@ extension LarderError {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
       case conflict, remote, suspended, untrusted, duplicate, notFound
+      case timedOut
     }
 
     private let value: Value
@@ -66,6 +67,8 @@ extension LarderError {
     public static let duplicate = Code(.duplicate)
     /// There is nothing to change: no element with that primary key.
     public static let notFound = Code(.notFound)
+    /// A load took longer than ``MemoryCacheConfiguration/loadTimeout``.
+    public static let timedOut = Code(.timedOut)
     /// A remote tier failed; see ``LarderError/cause``.
     public static let remote = Code(.remote)
 

@@ -66,7 +66,7 @@ extension MemoryCache {
   ///
   /// If there is no memory for a new entry, the value is not stored, and
   /// ``CacheStatistics/failures`` counts it. A load of the key that is under way will
-  /// not overwrite what is stored here.
+  /// not overwrite what is stored here, and those who wait for it get this value.
   ///
   /// - Parameters:
   ///   - value: The value; nil removes what there is.
@@ -84,20 +84,23 @@ extension MemoryCache {
       return
     }
     let cost = weigh(key, value, cost)
+    let expiration = lives.own(expiration, key, value)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if loads.isBusy { loads.supersede(key) }
+    let superseded = loads.isBusy ? loads.supersede(key) : nil
     let replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
     end(&probe, &removedEntries)
+    if let superseded { superseded.release(value) }
     if let replaced { settle(replaced: replaced, key) }
     settle(&removedEntries)
   }
 
   /// Removes a key and its value.
   ///
-  /// A load of the key that is under way will not store its value.
+  /// A load of the key that is under way will not store its value, and those who wait for
+  /// it start over.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value that was there; nil if there was none or its time was over.
@@ -109,9 +112,10 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if loads.isBusy { loads.supersede(key) }
-    let removed = takeLocked(key, candidate, &probe)
+    let superseded = loads.isBusy ? loads.supersede(key) : nil
+    let removed = takeLocked(key, candidate, &probe, &removedEntries)
     end(&probe, &removedEntries)
+    if let superseded { superseded.release(nil) }
     settle(&removedEntries)
     guard let removed else { return nil }
     settle(removed: removed)

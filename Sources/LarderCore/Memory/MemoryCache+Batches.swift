@@ -33,35 +33,40 @@ extension MemoryCache {
     _ entries: some Sequence<(key: Key, value: Value)>, cost: Int? = nil,
     expiration: Expiration? = nil
   ) {
-    var chunk: [(entry: Entry, cost: UInt64, hash: UInt64)] = []
+    var chunk: [(entry: Entry, cost: UInt64, expiration: Expiration?, hash: UInt64)] = []
     for (key, value) in entries {
       let entry = Entry(key: key, value: value)
-      chunk.append((entry, weigh(key, value, cost), hashing.hash(key)))
+      let expiration = lives.own(expiration, key, value)
+      chunk.append((entry, weigh(key, value, cost), expiration, hashing.hash(key)))
       if chunk.count == 128 {
-        setChunk(chunk, expiration)
+        setChunk(chunk)
         chunk.removeAll(keepingCapacity: true)
       }
     }
-    setChunk(chunk, expiration)
+    setChunk(chunk)
   }
 
   @inlinable
   func setChunk(
-    _ chunk: [(entry: Entry, cost: UInt64, hash: UInt64)], _ expiration: Expiration?
+    _ chunk: [(entry: Entry, cost: UInt64, expiration: Expiration?, hash: UInt64)]
   ) {
     if chunk.isEmpty { return }
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var replaced: [Entry] = []
+    var superseded: [(load: MemoryLoad<Value>, value: Value)] = []
     index.beginWriting()
-    for (entry, cost, hash) in chunk {
+    for (entry, cost, expiration, hash) in chunk {
       while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
-      if loads.isBusy { loads.supersede(entry.key) }
+      if loads.isBusy, let load = loads.supersede(entry.key) {
+        superseded.append((load, entry.value))
+      }
       let candidate = index.first(hash, &probe)
       let old = put(entry.value, entry.key, cost, expiration, candidate, &probe, &removedEntries)
       if let old { replaced.append(Entry(key: entry.key, value: old)) }
     }
     end(&probe, &removedEntries)
+    for (load, value) in superseded { load.release(value) }
     for entry in replaced { settle(replaced: entry.value, entry.key) }
     settle(&removedEntries)
   }
@@ -94,13 +99,16 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var removed: [Entry] = []
+    var superseded: [MemoryLoad<Value>] = []
     index.beginWriting()
     while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
     for (key, hash) in chunk {
-      if loads.isBusy { loads.supersede(key) }
-      if let entry = takeLocked(key, index.first(hash, &probe), &probe) { removed.append(entry) }
+      if loads.isBusy, let load = loads.supersede(key) { superseded.append(load) }
+      let candidate = index.first(hash, &probe)
+      if let entry = takeLocked(key, candidate, &probe, &removedEntries) { removed.append(entry) }
     }
     end(&probe, &removedEntries)
+    for load in superseded { load.release(nil) }
     for entry in removed { settle(removed: entry) }
     settle(&removedEntries)
     return removed.count

@@ -24,6 +24,20 @@ extension MemoryCache {
     return nil
   }
 
+  /// The same while locked, for a change: what is only kept for loads that fail leaves as
+  /// expired, and is no match.
+  @inlinable @inline(__always)
+  func matchLocked(
+    _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
+    _ removedEntries: inout RemovedEntries
+  ) -> UnsafeMutablePointer<Entry>? {
+    guard let entry = match(key, candidate, &probe) else { return nil }
+    if grace == 0 || !index.hasExpired(&probe) { return entry }
+    index.takeExpired(&probe)
+    removedEntries.take(entry, probe.cause)
+    return nil
+  }
+
   /// Replaces the value of the candidate with this key, or adds an entry.
   ///
   /// - Returns: The value that was there. (Not in the removedEntries, which have the
@@ -34,7 +48,7 @@ extension MemoryCache {
     _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
     _ removedEntries: inout RemovedEntries
   ) -> Value? {
-    if let entry = match(key, candidate, &probe) {
+    if let entry = matchLocked(key, candidate, &probe, &removedEntries) {
       var old = value
       swap(&old, &entry.pointee.value)
       index.rewrite(&probe, cost: cost)
@@ -55,9 +69,10 @@ extension MemoryCache {
   /// Takes out the candidate with this key.
   @inlinable @inline(__always)
   func takeLocked(
-    _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe
+    _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
+    _ removedEntries: inout RemovedEntries
   ) -> Entry? {
-    guard let entry = match(key, candidate, &probe) else { return nil }
+    guard let entry = matchLocked(key, candidate, &probe, &removedEntries) else { return nil }
     index.take(&probe)
     return entry.move()
   }

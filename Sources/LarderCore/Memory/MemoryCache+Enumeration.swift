@@ -42,6 +42,11 @@ extension MemoryCache {
     }
   }
 
+  /// Whether an entry is only kept for loads that fail. The index is locked.
+  func hasExpired(_ slot: UInt32) -> Bool {
+    grace != 0 && index.hasPassed(index.deadline(slot))
+  }
+
   private func list<R>(
     _ order: CacheOrder, limit: Int, _ body: (UInt32, borrowing Entry) -> R
   ) -> [R] {
@@ -49,9 +54,10 @@ extension MemoryCache {
     var removedEntries = RemovedEntries()
     index.beginWriting()
     while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
-    let slots = index.list(order, limit: limit)
+    let slots = index.list(order, limit: grace == 0 ? limit : .max)
     if slots == nil { countFailure() }
-    let results = (slots ?? []).map { slot in
+    let live = grace == 0 ? slots ?? [] : (slots ?? []).filter { !hasExpired($0) }
+    let results = live.prefix(max(0, limit)).map { slot in
       body(slot, index.payload(slot).assumingMemoryBound(to: Entry.self).pointee)
     }
     end(&probe, &removedEntries)

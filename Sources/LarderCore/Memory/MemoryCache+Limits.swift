@@ -31,7 +31,8 @@ extension MemoryCache {
   ///
   /// A change holds for the entries that are there, too, counted from when they were
   /// written. Only those that were written while nothing in the cache could expire
-  /// begin their life with the change. If there is no memory for the bookkeeping, the
+  /// begin their life with the change. A new ``Expiration/spread`` holds only for those that
+  /// are stored from now on. If there is no memory for the bookkeeping, the
   /// expiration stays as it was, and ``CacheStatistics/failures`` counts it.
   ///
   /// - Complexity: O(1) for reading, O(n log n) for setting.
@@ -42,6 +43,7 @@ extension MemoryCache {
       changing { settings in
         guard index.setExpiration(newValue, clock) else { return countFailure() }
         settings.expiration = newValue
+        lives.setStandard(newValue)
       }
     }
   }

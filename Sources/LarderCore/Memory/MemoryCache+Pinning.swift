@@ -39,7 +39,7 @@ extension MemoryCache {
     var removedEntries = RemovedEntries()
     var succeeded = false
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if match(key, candidate, &probe) != nil {
+    if matchLocked(key, candidate, &probe, &removedEntries) != nil {
       succeeded = index.pin(probe.slot, isPinned)
       if !succeeded { countFailure() }
     }

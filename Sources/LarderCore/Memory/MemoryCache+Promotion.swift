@@ -26,6 +26,31 @@ extension MemoryCache {
     } while slot != LarderIndex.none
   }
 
+  /// Whether an entry can be stored without another one leaving for it.
+  package func hasRoom(for value: Value, _ key: Key, _ cost: Int?) -> Bool {
+    if totalCount >= countLimit { return false }
+    let (sum, overflows) = index.totalCost.addingReportingOverflow(weigh(key, value, cost))
+    return costLimit == .max || (!overflows && sum <= costLimit)
+  }
+
+  /// Says that keys were used, one after the other, as far as they have a value.
+  package func use(_ keys: some Sequence<Key>) {
+    for key in keys {
+      let hash = hashing.hash(key)
+      var probe = MemoryProbe()
+      var removedEntries = RemovedEntries()
+      let candidate = beginLocked(hash, &probe, &removedEntries)
+      if matchLocked(key, candidate, &probe, &removedEntries) != nil { index.use(&probe) }
+      end(&probe, &removedEntries)
+      settle(&removedEntries)
+    }
+  }
+
+  /// How long an entry lives here that is stored without an expiration of its own.
+  package func expiration(of value: Value, _ key: Key) -> Expiration {
+    lives.own(nil, key, value) ?? expiration
+  }
+
   /// Stores a value under a key that has none, if a condition holds.
   ///
   /// - Parameters:
@@ -38,12 +63,13 @@ extension MemoryCache {
     if condition: () -> Bool
   ) -> Bool {
     let cost = weigh(key, value, cost)
+    let expiration = lives.own(expiration, key, value)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var inserts = false
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if match(key, candidate, &probe) == nil, condition() {
+    if condition(), matchLocked(key, candidate, &probe, &removedEntries) == nil {
       inserts = true
       // Searched again, because the candidate above may be past the end.
       let candidate = index.first(hash, &probe)
@@ -65,19 +91,22 @@ extension MemoryCache {
     if condition: () -> Bool
   ) {
     let cost = weigh(key, value, cost)
+    let expiration = lives.own(expiration, key, value)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var replaced: Value?
     var removed: Entry?
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if loads.isBusy { loads.supersede(key) }
-    if condition() {
+    let superseded = loads.isBusy ? loads.supersede(key) : nil
+    let isKept = condition()
+    if isKept {
       replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
     } else {
-      removed = takeLocked(key, candidate, &probe)
+      removed = takeLocked(key, candidate, &probe, &removedEntries)
     }
     end(&probe, &removedEntries)
+    if let superseded { superseded.release(isKept ? value : nil) }
     if let replaced { settle(replaced: replaced, key) }
     settle(&removedEntries)
     if let removed { settle(removed: removed) }

@@ -9,10 +9,11 @@ extension MemoryCache {
   /// - Complexity: O(n).
   public func removeAll(keepingCapacity: Bool = false) {
     index.beginWriting()
-    if loads.isBusy { loads.supersedeAll() }
+    let superseded = loads.isBusy ? loads.supersedeAll() : []
     var entries = moveAll()
     index.clear(keepingCapacity: keepingCapacity)
     index.endWriting()
+    for load in superseded { load.release(nil) }
     if isHeard {
       for entry in entries { report(entry.value, entry.key, .removed) }
     }
@@ -36,9 +37,11 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var removed = 0
+    var superseded: [MemoryLoad<Value>] = []
     index.beginWriting()
     defer {
       end(&probe, &removedEntries)
+      for load in superseded { load.release(nil) }
       settle(&removedEntries)
     }
     while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
@@ -47,14 +50,14 @@ extension MemoryCache {
       return 0
     }
     let unwanted = try slots.filter { slot in
+      if hasExpired(slot) { return false }
       let entry = index.payload(slot).assumingMemoryBound(to: Entry.self)
       return try isUnwanted(entry.pointee.key, entry.pointee.value)
     }
     for slot in unwanted {
       let payload = index.payload(slot)
-      if loads.isBusy {
-        loads.supersede(payload.assumingMemoryBound(to: Entry.self).pointee.key)
-      }
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if loads.isBusy, let load = loads.supersede(entry.pointee.key) { superseded.append(load) }
       index.take(slot, .removed)
       removedEntries.take(payload, RemovalCause.removed.number)
       removed += 1
@@ -64,7 +67,8 @@ extension MemoryCache {
 
   /// Removes everything that has expired.
   ///
-  /// No read ever finds such an entry; this frees its memory early.
+  /// No read ever finds such an entry; this frees its memory early. What
+  /// ``MemoryCacheConfiguration/staleIfError`` keeps stays until that is over.
   ///
   /// - Returns: How many were removed.
   /// - Complexity: O(k log n) for k entries; the cache is unlocked from time to time.

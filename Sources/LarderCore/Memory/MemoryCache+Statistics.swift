@@ -13,11 +13,14 @@ extension MemoryCache {
     index.beginWriting()
     var statistics = index.statistics()
     index.endWriting()
-    statistics.loads = loads.loadCount.load(ordering: .relaxed)
-    statistics.loadFailures = loads.loadFailures.load(ordering: .relaxed)
-    statistics.refreshes = loads.refreshes.load(ordering: .relaxed)
-    statistics.loadTime = .nanoseconds(
-      Int64(clamping: loads.loadNanoseconds.load(ordering: .relaxed)))
+    let counts = loads.counts
+    statistics.loads = counts.loads.load(ordering: .relaxed)
+    statistics.loadFailures = counts.failures.load(ordering: .relaxed)
+    statistics.loadTimeouts = counts.timeouts.load(ordering: .relaxed)
+    statistics.refreshes = counts.refreshes.load(ordering: .relaxed)
+    statistics.sharedLoads = counts.shared.load(ordering: .relaxed)
+    statistics.staleHits = counts.stale.load(ordering: .relaxed)
+    statistics.loadTime = counts.time
     statistics.failures = failures.load(ordering: .relaxed)
     return statistics
   }
@@ -29,10 +32,7 @@ extension MemoryCache {
     index.beginWriting()
     index.resetStatistics()
     index.endWriting()
-    loads.loadCount.store(0, ordering: .relaxed)
-    loads.loadFailures.store(0, ordering: .relaxed)
-    loads.refreshes.store(0, ordering: .relaxed)
-    loads.loadNanoseconds.store(0, ordering: .relaxed)
+    loads.counts.reset()
     failures.store(0, ordering: .relaxed)
   }
 }

@@ -37,9 +37,12 @@ extension MemoryCache {
     var kept: Value?
     var removedKey: Key?
     let candidate = beginLocked(hash, &probe, &removedEntries)
-    if loads.isBusy { loads.supersede(key) }
+    let superseded = loads.isBusy ? loads.supersede(key) : nil
+    // What those get who waited for a load.
+    var stored: Value?
     defer {
       end(&probe, &removedEntries)
+      if let superseded { superseded.release(stored) }
       if let kept {
         if let removedKey {
           settle(removed: Entry(key: removedKey, value: kept))
@@ -49,17 +52,18 @@ extension MemoryCache {
       }
       settle(&removedEntries)
     }
-    if let entry = match(key, candidate, &probe) {
+    if let entry = matchLocked(key, candidate, &probe, &removedEntries) {
       if keeps { kept = entry.pointee.value }
       // The entry has no value until the body is done.
       let place = place(ofValueIn: entry)
       var value: Value? = place.move()
       defer {
+        if superseded != nil { stored = value }
         if let changed = value.take() {
           place.initialize(to: changed)
           index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
           if stampOffset != 0 { index.stamp(entry, stampOffset) }
-          if let expiration { live(expiration, &probe, &removedEntries) }
+          if let expiration = own(expiration, entry) { live(expiration, &probe, &removedEntries) }
         } else {
           index.take(&probe)
           removedKey = UnsafeMutableRawPointer(entry).assumingMemoryBound(to: Key.self).move()
@@ -69,7 +73,9 @@ extension MemoryCache {
     }
     var value: Value?
     defer {
+      if superseded != nil { stored = value }
       if let value {
+        let expiration = lives.own(expiration, key, value)
         _ = put(value, key, weigh(key, value, cost), expiration, nil, &probe, &removedEntries)
       }
     }
@@ -84,6 +90,12 @@ extension MemoryCache {
   func weigh(_ entry: UnsafeMutablePointer<Entry>, _ probe: inout MemoryProbe) -> UInt64 {
     guard let costOfEntry else { return index.cost(&probe) }
     return Self.weight(costOfEntry(entry.pointee.key, entry.pointee.value))
+  }
+
+  /// How long an entry lives that was changed in place.
+  @inlinable
+  func own(_ asked: Expiration?, _ entry: UnsafeMutablePointer<Entry>) -> Expiration? {
+    lives.own(asked, entry.pointee.key, entry.pointee.value)
   }
 
   @inlinable

@@ -13,7 +13,8 @@ import Synchronization
 /// The limits hold whenever a call returns: what is too much leaves before, chosen by
 /// the ``EvictionPolicy``. An entry that costs more than the whole limit is not kept,
 /// and nothing else leaves for it, except what was stored under its key. Pinned entries
-/// never leave for a limit. An expired value is never returned; its memory is freed by
+/// never leave for a limit. An expired value is never returned, but by a load that fails
+/// where ``MemoryCacheConfiguration/staleIfError`` allows it; its memory is freed by
 /// the next read that finds it, by the next change of the cache, or in the
 /// background.
 ///
@@ -58,8 +59,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// False if not even an empty index could be made: then nothing is stored.
   @usableFromInline let canStore: Bool
   @usableFromInline let costOfEntry: (@Sendable (Key, Value) -> Int)?
+  /// How long values are kept after they have expired, in nanoseconds.
+  @usableFromInline let grace: Int64
+  @usableFromInline let lives: EntryExpiration<Key, Value>
   @usableFromInline let clock: CacheClock
-  @usableFromInline let loads = MemoryLoads<Key, Value>()
+  @usableFromInline let loads: MemoryLoads<Key, Value>
   @usableFromInline let releaser: MemoryReleaser<Entry>?
   @usableFromInline let trimmer: MemoryTrimmer
   @usableFromInline let hub: RemovalHub<Key, Value>
@@ -95,6 +99,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     self.stampOffset = stampOffset
     policy = configuration.policy
     costOfEntry = configuration.cost
+    grace = max(0, configuration.staleIfError?.inNanoseconds ?? 0)
+    index.setGrace(grace)
+    loads = MemoryLoads(configuration)
+    lives = EntryExpiration(configuration.expirationForEntry)
     clock = configuration.clock
     let releases = configuration.releasesAsynchronously || configuration.releasesOnMainThread
     releaser =

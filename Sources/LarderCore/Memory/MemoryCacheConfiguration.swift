@@ -31,6 +31,13 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// ``Expiration/never`` by default.
   public var expiration: Expiration = .never
 
+  /// Tells how long an entry lives that is stored without an expiration of its own; nil, the
+  /// default, and where it returns nil: as ``expiration`` says.
+  ///
+  /// Called before the cache is locked, but for updates: there it is called while the
+  /// cache is locked, and must not use it.
+  public var expirationForEntry: (@Sendable (Key, Value) -> Expiration?)?
+
   /// How often expired entries are looked for in the background, while there is
   /// anything that expires. 0 and less: never; they are then removed when a read comes
   /// upon one or something is stored.
@@ -74,6 +81,28 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// The age is the time since the value entered this memory, possibly from a tier below.
   /// Takes 8 bytes for each entry.
   public var refreshAfter: Duration?
+
+  /// How long after its end an expired value may still be returned by a read with a load, if
+  /// that load fails; nil, the default, and 0 and less: not at all.
+  ///
+  /// Such a value is kept until then, within the limits, and no other read finds it. It is
+  /// removed as expired when its key is written, when its load finds that there is nothing
+  /// to store, and when that time has passed.
+  public var staleIfError: Duration?
+
+  /// How long a caller with a value that ``staleIfError`` keeps waits for a load before it gets
+  /// that, and the load continues in the background; nil, the default: until the load ends.
+  /// Less than 0 counts as 0.
+  ///
+  /// A caller that loads on its own thread cannot stop waiting.
+  public var softLoadTimeout: Duration?
+
+  /// How long a load may take; nil, the default: as long as it wants. Less than 0 counts as 0.
+  ///
+  /// After it those who wait get `.timedOut`, or the value that ``staleIfError`` keeps; the
+  /// load's task is cancelled, and what it still returns is not stored. Later callers load
+  /// again. A caller that loads on its own thread gets what it loads, however long it takes.
+  public var loadTimeout: Duration?
 
   /// Called with each value that leaves the cache, on the thread that made it leave,
   /// after the cache is unlocked; nil, the default, costs nothing. May use the cache.

@@ -22,6 +22,7 @@ public struct CacheClock: Sendable {
   /// nil is the system's, which the C core asks itself.
   let customNow: (@Sendable () -> Duration)?
   private let customDate: (@Sendable () -> Date)?
+  private let customSleep: (@Sendable (Duration) async throws -> Void)?
 
   /// The system's clocks.
   public static let system = CacheClock()
@@ -29,6 +30,7 @@ public struct CacheClock: Sendable {
   private init() {
     customNow = nil
     customDate = nil
+    customSleep = nil
   }
 
   /// Makes a clock.
@@ -37,16 +39,29 @@ public struct CacheClock: Sendable {
   ///   - now: Time since some beginning. Must never go back; where it begins does
   ///     not matter.
   ///   - date: The same moment in the calendar.
+  ///   - sleep: Suspends for so long by this clock, for time-outs of loads; throws if its task is
+  ///     cancelled meanwhile. nil: by the system's clock.
   /// - Complexity: O(1).
-  public init(now: @escaping @Sendable () -> Duration, date: @escaping @Sendable () -> Date) {
+  public init(
+    now: @escaping @Sendable () -> Duration, date: @escaping @Sendable () -> Date,
+    sleep: (@Sendable (Duration) async throws -> Void)? = nil
+  ) {
     customNow = now
     customDate = date
+    customSleep = sleep
   }
 
   /// The date, by this clock.
   ///
   /// - Complexity: One call of the clock.
   public var date: Date { customDate?() ?? Date() }
+
+  /// Suspends for so long; throws if the task is cancelled meanwhile.
+  package func sleep(for duration: Duration) async throws {
+    if let customSleep { return try await customSleep(duration) }
+    // A year is long enough, and no clock overflows.
+    try await Task.sleep(for: min(duration, .seconds(31_536_000)))
+  }
 
   /// Whether it is the system's, which the C core asks itself.
   package var isSystem: Bool { customDate == nil }

@@ -11,6 +11,9 @@
 public struct CacheStatistics: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Reads that found a value.
   public internal(set) var hits: UInt64 = 0
+  /// What the values cost together that reads found: of a cache whose costs are
+  /// bytes, the bytes that did not have to be loaded.
+  public internal(set) var hitCost: UInt64 = 0
   /// Reads that found none.
   public internal(set) var misses: UInt64 = 0
   /// Values stored under a key that had none.
@@ -29,8 +32,16 @@ public struct CacheStatistics: Sendable, Hashable, Codable, CustomStringConverti
   public internal(set) var loads: UInt64 = 0
   /// Loads that threw an error.
   public internal(set) var loadFailures: UInt64 = 0
+  /// Loads that took longer than ``MemoryCacheConfiguration/loadTimeout``; part of
+  /// ``loadFailures``.
+  public internal(set) var loadTimeouts: UInt64 = 0
   /// Loads of values that were there but old.
   public internal(set) var refreshes: UInt64 = 0
+  /// Callers that waited for a load that another one had started, instead of loading.
+  public internal(set) var sharedLoads: UInt64 = 0
+  /// Expired values returned because their load failed or took long; see
+  /// ``MemoryCacheConfiguration/staleIfError``.
+  public internal(set) var staleHits: UInt64 = 0
   /// How long all loads took together.
   public internal(set) var loadTime: Duration = .zero
   /// Calls that could not do all they should, for want of memory. What they left
@@ -78,7 +89,9 @@ public struct CacheStatistics: Sendable, Hashable, Codable, CustomStringConverti
       \(permille / 10).\(permille % 10) % of \(reads) reads hit; \(insertions) insertions; \
       gone: \(removed) removed, \(replaced) replaced, \(expired) expired, \
       \(evictedForCount) evicted for count, \(evictedForCost) evicted for cost; \
-      \(loads) loads in \(loadTime), \(loadFailures) failed, \(refreshes) to refresh; \
+      \(loads) loads in \(loadTime), shared by \(sharedLoads) more callers, \
+      \(loadFailures) failed, \(loadTimeouts) of them timed out, \(refreshes) to refresh, \
+      \(staleHits) stale hits; \
       \(failures) failures; \(count) entries of cost \(cost) in \(memoryBytes) bytes
       """
   }

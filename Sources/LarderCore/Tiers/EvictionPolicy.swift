@@ -28,6 +28,12 @@ public struct EvictionPolicy: Sendable, Hashable, CustomStringConvertible, CaseI
   ///
   /// W-TinyLFU (Einziger et al., ACM Transactions on Storage 2017) with a window
   /// whose size follows two lists of entries that were evicted too early.
+  ///
+  /// With a limit of cost, uses count per cost: many small entries that are used
+  /// outlast a large one that is not. So a value that is heavier than the window's
+  /// share of the cache, 1 % and more, may be evicted by the call that stores it: if
+  /// more than one entry would have to go for it, one of them was used again since it
+  /// was stored, and they have more uses per cost than it has.
   public static let adaptive = EvictionPolicy(.adaptive)
 
   /// What a cache uses if nothing else is asked for: ``adaptive``.

@@ -25,6 +25,9 @@ public struct Expiration: Sendable, Hashable {
   public let afterAccess: Duration?
   /// The date; nil for no such end.
   public let date: Date?
+  /// By which part of it ``afterWrite`` is shortened at most, at random for each entry: from
+  /// 0, the default, to 1. See ``spread(by:)``.
+  public let spread: Double
 
   /// Makes an expiration of up to three ends, of which the earliest counts.
   ///
@@ -37,9 +40,14 @@ public struct Expiration: Sendable, Hashable {
   ///     not because of that.
   /// - Complexity: O(1).
   public init(afterWrite: Duration? = nil, afterAccess: Duration? = nil, date: Date? = nil) {
+    self.init(afterWrite: afterWrite, afterAccess: afterAccess, date: date, spread: 0)
+  }
+
+  package init(afterWrite: Duration?, afterAccess: Duration?, date: Date?, spread: Double) {
     self.afterWrite = afterWrite
     self.afterAccess = afterAccess
     self.date = date
+    self.spread = spread
   }
 
   /// Entries do not expire.
@@ -85,7 +93,42 @@ public struct Expiration: Sendable, Hashable {
     Expiration(afterAccess: duration)
   }
 
-  /// When an entry expires that was written at some time and not read since.
+  /// The same, with each entry's ``afterWrite`` shortened at random, so that entries that
+  /// were written together do not expire together.
+  ///
+  /// ```swift
+  /// cache.expiration = .seconds(3600).spread(by: 0.1)  // from 54 to 60 minutes
+  /// ```
+  ///
+  /// Drawn once for each entry, when it is stored: a cache of several tiers draws for all of
+  /// them. An entry whose end was drawn from a cache's expiration keeps it when that changes.
+  ///
+  /// - Parameter part: By which part of it at most: from 0, not at all, to 1. What is less or
+  ///   more, or not a number, counts as the nearest of these.
+  /// - Returns: The expiration.
+  /// - Complexity: O(1).
+  public func spread(by part: Double) -> Expiration {
+    Expiration(
+      afterWrite: afterWrite, afterAccess: afterAccess, date: date,
+      spread: part > 0 ? min(part, 1) : 0)
+  }
+
+  /// What one entry gets: without a spread, and shortened by some of it.
+  package var drawn: Expiration {
+    if spread == 0 { return self }
+    return Expiration(
+      afterWrite: afterWrite.map { shortened($0) }, afterAccess: afterAccess, date: date)
+  }
+
+  private func shortened(_ life: Duration) -> Duration {
+    let nanoseconds = life.inNanoseconds
+    if nanoseconds <= 0 || nanoseconds == .max { return life }
+    let part = Double.random(in: 0..<1) * spread
+    return .nanoseconds(nanoseconds - Int64(Double(nanoseconds) * part))
+  }
+
+  /// When an entry expires that was written at some time and not read since; with a
+  /// ``spread``, when it does at the latest.
   ///
   /// - Parameter written: When it was written.
   /// - Returns: The date; nil if it never expires.
@@ -104,7 +147,7 @@ public struct Expiration: Sendable, Hashable {
   /// - Parameters:
   ///   - written: When it was written.
   ///   - now: The time to ask about; the present by default.
-  /// - Returns: True from the deadline on.
+  /// - Returns: True from the deadline on; with a ``spread``, from the latest one on.
   /// - Complexity: O(1).
   public func isExpired(writtenAt written: Date, now: Date = .now) -> Bool {
     expirationDate(from: written).map { now >= $0 } ?? false

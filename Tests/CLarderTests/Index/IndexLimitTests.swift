@@ -148,6 +148,19 @@ import Testing
     #expect(index.contradiction == nil)
   }
 
+  @Test(arguments: policies)
+  func stampsThatRunOutKeepTheAgeOfWhatIsPinned(policy: larder_index_policy) throws {
+    let index = try Index(policy)
+    for key in 0..<10 as Range<UInt64> { try index.set(key, key) }
+    try index.pin(3)
+    for round in 0..<60_000 as Range<UInt64> {
+      try index.set(100, round)
+      #expect(index.remove(100))
+    }
+    try index.pin(3, false)
+    #expect(try index.keys() == Array(0..<10))
+  }
+
   // MARK: - Pinned entries
 
   @Test(arguments: policies)

@@ -5,8 +5,12 @@ import LarderTestSupport
 import Testing
 
 /// A million random calls for each policy, each compared with what a dictionary and arrays do.
+/// With `LARDER_MODEL_CALLS` in the environment, so many in each of its plans.
 @Suite("Index: against a model")
 struct IndexModelTests {
+  private static let calls = ProcessInfo.processInfo.environment["LARDER_MODEL_CALLS"]
+    .flatMap { Int($0) }
+
   /// A million calls in all.
   static func plans(_ policy: larder_index_policy) -> [IndexPlan] {
     let seed = UInt64(policy.rawValue) * 100
@@ -49,6 +53,7 @@ struct IndexModelTests {
     var plan = plan
     // Sanitizers make each call many times as slow.
     if isSanitized { plan.operations /= 10 }
+    plan.operations = Self.calls ?? plan.operations
     var driver = try IndexDriver(plan)
     do {
       try driver.run(checks: plan.seed % 100 == 1 ? 100_000 : 1000)

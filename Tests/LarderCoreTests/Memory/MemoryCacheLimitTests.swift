@@ -63,6 +63,23 @@ struct MemoryCacheLimitTests {
     #expect(cache.contradiction() == nil)
   }
 
+  /// A thousand entries that are used again and again, and one newcomer of half
+  /// the limit: it is not kept for them, but for what was used once.
+  @Test func adaptiveWeighsUsesByCost() {
+    let cache = MemoryCache<Int, String>(policy: .adaptive, costLimit: 1000)
+    cache.fill(0..<1000, cost: 1)
+    cache.fill([1000], cost: 500)
+    #expect(cache.peek(forKey: 1000) != nil)
+    #expect(cache.totalCost <= 1000)
+    cache.removeAll()
+    cache.fill(0..<1000, cost: 1)
+    for _ in 0..<5 { for key in 0..<1000 { #expect(cache.value(forKey: key) != nil) } }
+    cache.fill([1000], cost: 500)
+    #expect(cache.peek(forKey: 1000) == nil)
+    #expect(cache.totalCount == 1000)
+    #expect(cache.contradiction() == nil)
+  }
+
   @Test(arguments: policies)
   func entryHeavierThanTheLimitIsNotKeptAndEvictsNothingElse(policy: EvictionPolicy) {
     let ear = Ear<Int, String>()

@@ -79,6 +79,21 @@ struct MemoryCacheStatisticsTests {
       CacheStatistics.self, from: JSONSerialization.data(withJSONObject: fields))
   }
 
+  /// Each hit counts what its entry cost when it was read.
+  @Test(arguments: EvictionPolicy.allCases)
+  func costOfHitsIsCounted(policy: EvictionPolicy) {
+    let cache = MemoryCache<Int, String>(policy: policy, costLimit: 100)
+    cache.fill([1], cost: 30)
+    cache.fill([2], cost: 5)
+    for key in [1, 2, 1, 3] { _ = cache.value(forKey: key) }
+    #expect(cache.statistics.hitCost == 65)
+    cache.fill([1], cost: 1)
+    _ = cache.value(forKey: 1)
+    #expect(cache.statistics.hitCost == 66)
+    cache.resetStatistics()
+    #expect(cache.statistics.hitCost == 0)
+  }
+
   @Test func statisticsAreCodedAndDescribed() throws {
     let cache = MemoryCache<Int, String>(policy: .lru, countLimit: 2)
     cache.fill(1...5)

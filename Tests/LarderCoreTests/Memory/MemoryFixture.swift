@@ -6,6 +6,7 @@ import LarderTestSupport
 
 /// A clock that stands still until it is moved.
 final class ManualClock: Sendable {
+  let sleepers = Sleepers()
   private let milliseconds = Locked(Int64(0))
   private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -13,10 +14,15 @@ final class ManualClock: Sendable {
   var date: Date { Self.start + Double(milliseconds.withLock { $0 }) / 1000 }
 
   func advance(_ seconds: Double) {
-    milliseconds.withLock { $0 += Int64((seconds * 1000).rounded()) }
+    let step = Int64((seconds * 1000).rounded())
+    milliseconds.withLock { $0 += step }
+    sleepers.move(by: .milliseconds(step))
   }
 
-  var clock: CacheClock { CacheClock(now: { self.now }, date: { self.date }) }
+  var clock: CacheClock {
+    CacheClock(
+      now: { self.now }, date: { self.date }, sleep: { [sleepers] in try await sleepers.sleep($0) })
+  }
 }
 
 /// A number that threads share.
@@ -137,6 +143,8 @@ struct Failure: Error, Equatable {
 final class Door: Sendable {
   private let state = Locked<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
     (false, []))
+
+  var waiting: Int { state.withLock { $0.waiting.count } }
 
   func open() {
     let waiting = state.withLock { state in

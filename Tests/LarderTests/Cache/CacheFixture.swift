@@ -7,17 +7,22 @@ import LarderTestSupport
 
 /// A clock that stands still until it is moved.
 final class CacheTestClock: Sendable {
+  let sleepers = Sleepers()
   private let milliseconds = Locked(Int64(0))
   private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
   var date: Date { Self.start + Double(milliseconds.withLock { $0 }) / 1000 }
 
   func advance(_ seconds: Double) {
-    milliseconds.withLock { $0 += Int64((seconds * 1000).rounded()) }
+    let step = Int64((seconds * 1000).rounded())
+    milliseconds.withLock { $0 += step }
+    sleepers.move(by: .milliseconds(step))
   }
 
   var clock: CacheClock {
-    CacheClock(now: { .milliseconds(self.milliseconds.withLock { $0 }) }, date: { self.date })
+    CacheClock(
+      now: { .milliseconds(self.milliseconds.withLock { $0 }) }, date: { self.date },
+      sleep: { [sleepers] in try await sleepers.sleep($0) })
   }
 }
 

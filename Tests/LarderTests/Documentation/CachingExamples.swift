@@ -51,6 +51,21 @@ import Testing
     #expect(try #require(lives["job"] ?? nil) <= 60)
   }
 
+  @Test func livesOfTheirOwn() throws {
+    // Example: lives
+    var configuration = MemoryCacheConfiguration<String, Data>()
+    configuration.expiration = .seconds(3600).spread(by: 0.1)
+    configuration.expirationForEntry = { key, _ in key.hasPrefix("/live") ? .seconds(5) : nil }
+    let pages = MemoryCache(configuration)
+    // End of example
+    pages["/live/1"] = Data()
+    pages["/"] = Data()
+    let lives = Dictionary(
+      uniqueKeysWithValues: pages.entries().map { ($0.key, $0.expires?.timeIntervalSinceNow) })
+    #expect(try #require(lives["/live/1"] ?? nil) <= 5)
+    #expect(try #require(lives["/"] ?? nil) > 3200)
+  }
+
   @Test func aClockForTests() {
     // Example: clock
     let elapsed = Mutex(Duration.zero)
@@ -74,8 +89,18 @@ import Testing
     func user(_ id: Int) throws -> String { "user \(id)" }
   }
 
+  private struct Response {
+    var body = "news"
+    var maximumAge = Duration.seconds(60)
+    var isPrivate = false
+  }
+
   private struct Server {
     func user(_ id: Int) async throws -> String { "user \(id)" }
+    func users(_ ids: [Int]) async throws -> [Int: String] {
+      Dictionary(uniqueKeysWithValues: ids.map { ($0, "user \($0)") })
+    }
+    func get(_ path: String) async throws -> Response { Response() }
   }
 
   @Test func load() throws {
@@ -98,6 +123,44 @@ import Testing
     // End of example
     #expect(user == "user 8" && users[8] == "user 8")
     #expect(users.statistics.loads == 1)
+  }
+
+  @Test func loadsThatSayHowLong() async throws {
+    let pages = MemoryCache<String, String>()
+    let server = Server()
+    // Example: loaded values
+    let page = try await pages.value(forKey: "/news") {
+      let response = try await server.get("/news")
+      return LoadedValue(
+        response.body, expiration: .after(response.maximumAge), isStored: !response.isPrivate)
+    }
+    // End of example
+    #expect(page == "news" && pages.entries()[0].expires != nil)
+  }
+
+  @Test func loadMany() async throws {
+    let users = MemoryCache<Int, String>()
+    users[7] = "seven"
+    let server = Server()
+    // Example: load many
+    let names = try await users.values(forKeys: [7, 8, 9]) { missing in
+      try await server.users(missing)  // Only those that are not there.
+    }
+    // End of example
+    #expect(names == [7: "seven", 8: "user 8", 9: "user 9"])
+  }
+
+  @Test func survive() throws {
+    // Example: failing loads
+    var configuration = MemoryCacheConfiguration<Int, String>()
+    configuration.expiration = .seconds(60)
+    configuration.staleIfError = .seconds(3600)
+    configuration.softLoadTimeout = .milliseconds(200)
+    configuration.loadTimeout = .seconds(10)
+    let users = MemoryCache(configuration)
+    // End of example
+    users.set("old", forKey: 7, expiration: .seconds(0))
+    #expect(try users.value(forKey: 7) { throw LarderError(.io, "") } == "old")
   }
 
   @Test func changeInPlace() {

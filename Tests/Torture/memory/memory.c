@@ -353,6 +353,8 @@ void family_memory(torture *run) {
     torture_guard(run, 60, by_itself, NULL);
     torture_guard(run, 60, memory_rare, NULL);
     torture_trial(run);
+    torture_guard(run, 120, memory_weights, NULL);
+    torture_trial(run);
     torture_guard(run, 60, memory_contradictions, NULL);
     torture_guard(run, 120, memory_threads, NULL);
     for (unsigned policy = LARDER_INDEX_LRU; policy <= LARDER_INDEX_ADAPTIVE; policy++) {

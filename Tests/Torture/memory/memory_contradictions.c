@@ -108,6 +108,11 @@ static void hurt_list_long(wound *self) {
     POKE(self, list->count, list->count + 1);
 }
 
+static void hurt_list_cost(wound *self) {
+    index_list *list = &self->index->lists[long_list(self)];
+    POKE(self, list->cost, list->cost + 1);
+}
+
 static void hurt_neighbours(wound *self) {
     index_list *list = &self->index->lists[long_list(self)];
     POKE(self, index_link_of(self->index, list->last)->newer, list->last);
@@ -156,8 +161,7 @@ static void hurt_pinned(wound *self) {
 }
 
 static void hurt_cost(wound *self) {
-    uint64_t *cost = &segment_of_any(self)->costs[index_place_of(any(self))];
-    POKE(self, *cost, *cost + 1);
+    POKE(self, self->index->total_cost, self->index->total_cost + 1);
 }
 
 /** One that the heap does not have. */
@@ -234,6 +238,8 @@ static const contradiction contradictions[] = {
     {hurt_list_short, "a list has more entries than it says, or goes in a circle", LARDER_INDEX_LRU,
      true},
     {hurt_list_long, "a list has fewer entries than it says", LARDER_INDEX_FIFO, true},
+    {hurt_list_cost, "the cost of a list is not the sum of its entries' costs",
+     LARDER_INDEX_ADAPTIVE, true},
     {hurt_neighbours, "two neighbours in a list do not agree", LARDER_INDEX_LRU, true},
     {hurt_list_mark, "an entry is marked for another list than it is in", LARDER_INDEX_S3FIFO,
      true},

@@ -172,6 +172,52 @@ static void segment_numbers(torture *run) {
     }
 }
 
+static void count_move(void *target, void *source, void *context) {
+    memcpy(target, source, sizeof(uint64_t));
+    ++*(uint64_t *)context;
+}
+
+/** With a limit of entries an index grows in a few large steps, so that hardly an entry moves on
+    the way there; of which each may want for memory anywhere. */
+static void planned_growth(torture *run, uint64_t limit) {
+    uint64_t moves = 0, starved = 0;
+    larder_index_options options;
+    larder_index_options_init(&options);
+    options.payload_bytes = sizeof(uint64_t);
+    options.count_limit = limit;
+    options.move = count_move;
+    options.context = &moves;
+    larder_index *index = NULL;
+    torture_trial(run);
+    if (!EXPECT_STATUS(run, larder_index_create(&options, &index), LARDER_OK)) {
+        return;
+    }
+    larder_index_write_begin(index);
+    for (uint64_t key = 0; key < limit; key++) {
+        larder_status status = ENOMEM;
+        larder_index_slot slot = LARDER_INDEX_NONE;
+        for (int call = 1; status == ENOMEM; call++) {
+            larder_fault_set("memory", call, ENOMEM);
+            status = add(index, mix(key), key % 100, &slot);
+            feed();
+            starved += status == ENOMEM;
+        }
+        if (EXPECT_STATUS(run, status, LARDER_OK)) {
+            memcpy(larder_index_payload(index, slot), &key, sizeof key);
+        }
+    }
+    for (uint64_t key = 0; key < limit; key++) {
+        EXPECT(run,
+               larder_index_find(index, mix(key), larder_index_equals_u64, &key) !=
+                   LARDER_INDEX_NONE,
+               "key %llu is gone", (unsigned long long)key);
+    }
+    EXPECT(run, moves < limit / 2, "%llu of %llu moved", (unsigned long long)moves,
+           (unsigned long long)limit);
+    EXPECT(run, failing_call_count == 0 || starved > 0, "no memory was missing");
+    unmade(run, index, limit);
+}
+
 /** Costs beyond all numbers, of which there is no limit. */
 static void endless_costs(torture *run) {
     larder_index *index = made(run, LARDER_INDEX_LRU, 10);
@@ -390,6 +436,9 @@ void memory_rare(torture *run, void *context) {
     suspended(run);
     late_clock(run);
     segment_numbers(run);
+    planned_growth(run, 1000);
+    planned_growth(run, 3073);
+    planned_growth(run, 60000);
     endless_costs(run);
     full_notes(run);
     taken_reads(run);

@@ -16,7 +16,7 @@ enum HitRatioArea: Area {
     let table = HitRatioTable(study, measurements)
     return AreaReport(
       measurements: measurements, text: table.text, chart: HitRatioChart(study).svg,
-      files: ["hitratio.tsv": table.tabSeparated])
+      files: ["hitratio.tsv": table.tabSeparated, "hitratio-sized.tsv": table.sizedTabSeparated])
   }
 
   /// With figures if there is a study; they are in the columns of nanoseconds.
@@ -42,6 +42,20 @@ enum HitRatioArea: Area {
         "adaptive.worst", "the most points of hit ratio below our LRU in any cell, .adaptive",
         goal: hasGoals ? .count(2.5, of: "points") : .none, unit: "points",
         figure: ours?["adaptive"]?.belowLRU))
+    let sized = study?.sized.mean { $0.hits["adaptive"] }
+    let caffeine = study?.sized.mean { $0.reference["caffeine3"] }
+    for (name, goal, ours, theirs) in [
+      ("objects", 48.0, sized?.objects, caffeine?.objects),
+      ("bytes", 17.0, sized?.bytes, caffeine?.bytes),
+    ] {
+      rows.append(
+        row(
+          "adaptive.\(name)",
+          "mean hit ratio by \(name) over all cells limited in bytes, .adaptive",
+          goal: hasGoals ? .atLeast(goal, of: "%") : .none, unit: "%", figure: ours,
+          rival: Rival(name: "Caffeine 3", settings: "weighed by size; the reference's figures"),
+          rivalFigure: theirs, absence: "no trace has sizes"))
+    }
     for (name, goal) in [("lru", 0.05), ("fifo", 0.05), ("s3fifo", 0.5)] {
       rows.append(
         row(

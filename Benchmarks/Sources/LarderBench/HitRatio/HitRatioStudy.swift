@@ -45,6 +45,7 @@ struct HitRatioCell: Sendable {
 /// a miss a set.
 struct HitRatioStudy: Sendable {
   let cells: [HitRatioCell]
+  let sized: SizedStudy
   /// Columns of the reference.
   let referencePolicies: [String]
   /// Where the traces come from, and what was left out; whole sentences.
@@ -58,11 +59,13 @@ struct HitRatioStudy: Sendable {
     var remarks: [String] = []
     var traces = GeneratedTraces.all
     var reference = ReferenceTable("")
+    var sizedReference = SizedReference("")
     let folder = bench.traces.map { URL(fileURLWithPath: $0) } ?? TraceFolder.standard
     do {
       let found = try TraceFolder(folder)
       traces = found.traces
       reference = found.reference
+      sizedReference = found.sizedReference
       isReal = true
       remarks.append("\(traces.count) traces of \(folder.lastPathComponent).")
     } catch {
@@ -74,6 +77,7 @@ struct HitRatioStudy: Sendable {
     let jobs = Jobs(traces, reference, quick: bench.quick)
     try jobs.run()
     cells = jobs.cells
+    sized = try SizedStudy(traces, sizedReference)
     referencePolicies = reference.policies
     if !jobs.skipped.isEmpty {
       remarks.append("Out of time, left out: \(jobs.skipped.joined(separator: ", ")).")

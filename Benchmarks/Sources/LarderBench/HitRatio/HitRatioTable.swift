@@ -6,9 +6,13 @@ struct HitRatioTable {
   let text: String
   /// The cells in the form of the reference, for programs.
   let tabSeparated: String
+  /// The same for the caches that are limited in bytes.
+  let sizedTabSeparated: String
 
   init(_ study: HitRatioStudy, _ measurements: [Measurement]) {
-    let parts = [Self.cells(study), Self.summaries(study), Self.goals(measurements)]
+    let parts = [
+      Self.cells(study), Self.summaries(study), Self.sized(study.sized), Self.goals(measurements),
+    ].filter { !$0.isEmpty }
     let heading = "\(HitRatioArea.name): \(HitRatioArea.title)"
     text =
       ([heading] + study.remarks + [""] + parts.joined(separator: [""])).joined(
@@ -21,6 +25,35 @@ struct HitRatioTable {
         + names.map { fixed(cell.hits[$0], 3) } + [fixed(cell.optimum, 3)]
     }
     tabSeparated = ([head] + lines).map { $0.joined(separator: "\t") + "\n" }.joined()
+    let sizedHead =
+      ["trace", "pct_of_bytes", "capacity_bytes"]
+      + names.flatMap { ["\($0) objects", "\($0) bytes"] }
+    let sizedLines = study.sized.cells.map { cell in
+      [cell.trace, plain(cell.percent), "\(cell.capacity)"]
+        + names.flatMap { [fixed(cell.hits[$0]?.objects, 3), fixed(cell.hits[$0]?.bytes, 3)] }
+    }
+    sizedTabSeparated = ([sizedHead] + sizedLines).map { $0.joined(separator: "\t") + "\n" }
+      .joined()
+  }
+
+  /// Objects and bytes of the caches that are limited in bytes; nothing without sizes.
+  private static func sized(_ study: SizedStudy) -> [String] {
+    if study.cells.isEmpty { return [] }
+    func both(_ ratio: SizedCell.Ratio?) -> String {
+      "\(fixed(ratio?.objects, 2)) / \(fixed(ratio?.bytes, 2))"
+    }
+    let ours = StudiedPolicy.all.map { $0.name }
+    let theirs = Set(study.cells.flatMap { $0.reference.keys }).sorted()
+    let lines = study.cells.map { cell in
+      [cell.trace, plain(cell.percent), "\(cell.capacity)"] + ours.map { both(cell.hits[$0]) }
+        + theirs.map { both(cell.reference[$0]) }
+    }
+    let means =
+      ["mean", "", ""] + ours.map { name in both(study.mean { $0.hits[name] }) }
+      + theirs.map { name in both(study.mean { $0.reference[name] }) }
+    return aligned(
+      ["trace", "bytes %", "capacity"] + ours.map { ".\($0)" } + theirs, lines + [means], left: [0])
+      + ["", "Caches limited in bytes: hits in percent of the objects / of the bytes."]
   }
 
   private static func cells(_ study: HitRatioStudy) -> [String] {

@@ -7,14 +7,17 @@ struct Trace: Sendable {
   /// For guessing how long it takes; exact once it is loaded.
   let size: Int
   let load: @Sendable () throws -> [UInt64]
+  /// Bytes of each access's object, if the trace has sizes.
+  var sizes: (@Sendable () throws -> [UInt64])?
 }
 
 /// A folder of traces: `MANIFEST.tsv` names them in its column `name`, and `NAME.keys.u64.zst` has,
-/// compressed, one little-endian 64-bit key for each access. `reference-hit-ratios.tsv` may be
-/// beside them.
+/// compressed, one little-endian 64-bit key for each access; `NAME.sizes.u64.zst`, if it is there,
+/// the size of its object. `reference-hit-ratios.tsv` and `reference-sized.tsv` may be beside them.
 struct TraceFolder {
   let traces: [Trace]
   let reference: ReferenceTable
+  let sizedReference: SizedReference
 
   /// `../shared/traces` beside the main package, wherever the program is started.
   static var standard: URL {
@@ -41,11 +44,18 @@ struct TraceFolder {
       guard let size = attributes?[.size] as? Int else {
         throw Failure(description: "\(file.path) is missing")
       }
-      return Trace(name: name, size: size) { try Self.keys(in: file) }
+      var trace = Trace(name: name, size: size) { try Self.keys(in: file) }
+      let sizes = folder.appendingPathComponent("\(name).sizes.u64.zst")
+      if FileManager.default.fileExists(atPath: sizes.path) {
+        trace.sizes = { try Self.keys(in: sizes) }
+      }
+      return trace
     }
     let figures = folder.appendingPathComponent("reference-hit-ratios.tsv")
     // Without that file there is nothing to compare with, and the optimum is computed.
     reference = ReferenceTable((try? String(contentsOf: figures, encoding: .utf8)) ?? "")
+    let sized = folder.appendingPathComponent("reference-sized.tsv")
+    sizedReference = SizedReference((try? String(contentsOf: sized, encoding: .utf8)) ?? "")
   }
 
   private static var hasDecompressor: Bool {

@@ -11,8 +11,9 @@ extension Cache {
   /// ```
   ///
   /// As the blocking form of the same name, but those who wait are suspended, and the load
-  /// runs in a task of its own. A task that is cancelled stops waiting; the load goes on for
-  /// the others, and is cancelled when nobody is left who waits.
+  /// runs in a task of its own, for which all of them wait. It is cancelled when nobody waits
+  /// any more: because the key was set or removed, or with the last caller whose task is
+  /// cancelled.
   ///
   /// With ``LarderCore/MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
   /// that the first of them started in the background is done.
@@ -21,7 +22,8 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
   ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
-  ///   - load: Makes the value. Called at most once.
+  ///   - load: Makes the value. Called at most once, and once more if the key is removed
+  ///     while it runs.
   /// - Returns: The value that was there or was loaded.
   /// - Throws: What the closure throws, this one or the one waited for;
   ///   `CancellationError` if the task is cancelled before there is a value;
@@ -33,11 +35,33 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      if isOld { refreshInBackground(key, cost, expiration, load) }
-      return value
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try await self.load(found?.value, key) {
+      LoadedValue(try await load(), cost: cost, expiration: expiration)
     }
-    return try await self.load(key, cost, expiration, load)
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, loads it, and stores it
+  /// as the load says.
+  ///
+  /// As the blocking form of the same name; suspends as
+  /// `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value. Called at most once, and once more if the key is removed
+  ///     while it runs.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is in memory, that of `value(forKey:)`.
+  @inlinable
+  public nonisolated(nonsending) func value(
+    forKey key: Key, orLoad load: @escaping @Sendable () async throws -> LoadedValue<Value>
+  ) async throws -> Value {
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try await self.load(found?.value, key, load)
   }
 
   /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
@@ -50,7 +74,8 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
   ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
-  ///   - load: Makes the value, or gives nil if there is none. Called at most once.
+  ///   - load: Makes the value, or gives nil if there is none. Called at most once, and once
+  ///     more if the key is removed while it runs.
   /// - Returns: The value that was there or was found; nil if there is none.
   /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
   /// - Complexity: For a value that is in memory, that of `value(forKey:)`.
@@ -58,104 +83,127 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value?
   ) async throws -> Value? {
+    try await lookUp(key) {
+      let value = try await load()
+      return LoadedValue(value, cost: cost, expiration: value == nil ? nil : expiration)
+    }
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, looks for it, and stores
+  /// what was found as the load says.
+  ///
+  /// As the blocking form of the same name; suspends as
+  /// `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value, or gives one of nil if there is none. Called at most once, and
+  ///     once more if the key is removed while it runs.
+  /// - Returns: The value that was there or was found; nil if there is none.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is in memory, that of `value(forKey:)`.
+  public nonisolated(nonsending) func valueIfFound(
+    forKey key: Key, orLoad load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+  ) async throws -> Value? {
+    try await lookUp(key, load)
+  }
+
+  private nonisolated(nonsending) func lookUp(
+    _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+  ) async throws -> Value? {
     if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      if isOld { refreshInBackground(key, cost, expiration, load) }
+      if isOld { refreshInBackground(key, load) }
       return value
     }
     if isKnownAbsent(key) { return nil }
-    return try await run(key, cost, expiration, mustFind: false, load)
+    return try await run(key, mustFind: false, load)
   }
 
   @usableFromInline
   nonisolated(nonsending) func load(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @escaping @Sendable () async throws -> Value
+    _ old: Value?, _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value>
   ) async throws -> Value {
-    guard let value = try await run(key, cost, expiration, mustFind: true, load) else {
-      throw LarderError(.invalidArgument, "A load ended without a value.")
+    let load: @Sendable () async throws -> LoadedValue<Value?> = { try await load().found }
+    if let old {
+      refreshInBackground(key, load)
+      return old
     }
-    return value
+    return try required(try await run(key, mustFind: true, load))
   }
 
-  @usableFromInline @inline(never)
-  func refreshInBackground(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @escaping @Sendable () async throws -> Value?
+  private func refreshInBackground(
+    _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
   ) {
     guard let ongoing = loads.joinUnlessBusy(key) else { return }
-    loads.refreshes.add(1, ordering: .relaxed)
-    start(ongoing, key) { [self] in
-      try await loadAndStore(ongoing, key, cost, expiration, replaces: true, load)
+    start(ongoing, key) { [self] run in
+      try await loadAndStore(run, ongoing, key, true, load)
+    }
+  }
+
+  private nonisolated(nonsending) func run(
+    _ key: Key, mustFind: Bool,
+    _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+  ) async throws -> Value? {
+    try checkOpen()
+    return try await loads.value(
+      key, mustFind: mustFind, old: memoryCache.oldValue(forKey:)
+    ) { ongoing in
+      start(ongoing, key) { [self] run in
+        if let value = memoryCache.peek(forKey: key) { return value }
+        // A tier that fails, and has counted that, is no reason not to load.
+        if let entry = try? await lowerEntry(forKey: key) { return entry.value }
+        return try await loadAndStore(run, ongoing, key, false, load)
+      }
     }
   }
 
   private func start(
-    _ ongoing: MemoryLoad<Value?>, _ key: Key,
-    _ body: @escaping @Sendable () async throws -> Value?
+    _ ongoing: MemoryLoad<Value>, _ key: Key,
+    _ body: @escaping @Sendable (MemoryLoadRun) async throws -> Value?
   ) {
+    let run = MemoryLoadRun(count: 1)
+    loads.begin(run, [(key, ongoing)])
     let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task {
         let outcome: Result<Value?, any Error>
-        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        do { outcome = .success(try await body(run)) } catch { outcome = .failure(error) }
         loads.end(ongoing, key, with: outcome)
       }
     }
-    ongoing.setTask(task)
-  }
-
-  private nonisolated(nonsending) func run(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
-    _ load: @escaping @Sendable () async throws -> Value?
-  ) async throws -> Value? {
-    try checkOpen()
-    while true {
-      try Task.checkCancellation()
-      switch try loads.join(key) {
-      case .wait(let ongoing):
-        if let value = try await ongoing.value() { return value }
-        if !mustFind { return nil }
-      case .load(let ongoing):
-        start(ongoing, key) { [self] in
-          try await find(ongoing, key, cost, expiration, load)
-        }
-        return try await ongoing.value()
-      }
-    }
-  }
-
-  private func find(
-    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @Sendable () async throws -> Value?
-  ) async throws -> Value? {
-    if let value = memoryCache.peek(forKey: key) { return value }
-    // A tier that fails, and has counted that, is no reason not to load.
-    if let entry = try? await lowerEntry(forKey: key) { return entry.value }
-    return try await loadAndStore(ongoing, key, cost, expiration, replaces: false, load)
+    run.setTask(task)
   }
 
   private func loadAndStore(
-    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    replaces: Bool, _ load: @Sendable () async throws -> Value?
+    _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
+    _ load: @Sendable () async throws -> LoadedValue<Value?>
   ) async throws -> Value? {
     let start = ContinuousClock.now
-    let outcome: Result<Value?, any Error>
+    let outcome: Result<LoadedValue<Value?>, any Error>
     do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
-    count(outcome, since: start)
-    let value = try outcome.get()
+    count(run, outcome, since: start)
+    let loaded = try outcome.get()
+    await keep(loaded, key, of: ongoing, replaces: replaces)
+    return loaded.value
+  }
+
+  /// As the blocking form.
+  func keep(
+    _ loaded: LoadedValue<Value?>, _ key: Key, of ongoing: MemoryLoad<Value>, replaces: Bool
+  ) async {
+    let entry = entry(loaded)
     do {
-      if value != nil { try await makeRoom(for: key) }
+      if entry != nil { try await makeRoom(for: key) }
       let token = await writers.begin(key)
       defer { writers.end(key, token) }
-      if ongoing.isSuperseded { return value }
-      guard let value else {
-        if replaces { try await store(nil, key, token) }
-        absent?.set(true, forKey: key)
-        return nil
+      if ongoing.isSuperseded { return }
+      if entry != nil || replaces {
+        try await store(entry, key, token)
+      } else {
+        memoryCache.remove(forKey: key)
       }
-      try await store(Entry(value: value, cost: cost, expiration: expiration), key, token)
+      rememberAbsence(loaded, key)
     } catch {
       report(key, error)
     }
-    return value
   }
 }

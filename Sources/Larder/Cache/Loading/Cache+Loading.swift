@@ -16,8 +16,10 @@ extension Cache {
   /// However many ask for a key at once, one of them looks in the tiers and loads, and the
   /// others wait for it and get the same value or the same error. An error is not stored.
   ///
-  /// What is set or removed under the key meanwhile is newer than what is loaded: those
-  /// who waited get that, but it is not stored.
+  /// What is set or removed under the key meanwhile is newer than what is loaded, which is not
+  /// stored then. The callers that wait need not wait any longer: they get the value that was
+  /// set, or start over after a removal. The caller that loads gets what it loads. So do they
+  /// all if it is the load itself that sets or removes its key.
   ///
   /// A tier that cannot be read does not keep the value from being loaded, nor one that
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
@@ -46,10 +48,33 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      return isOld ? try refresh(value, key, cost, expiration, load) ?? value : value
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try self.load(found?.value, key) {
+      LoadedValue(try load(), cost: cost, expiration: expiration)
     }
-    return try self.load(key, cost, expiration, load)
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, loads it, and stores it
+  /// as the load says.
+  ///
+  /// As `value(forKey:cost:expiration:orLoad:)`, for a load that knows what its value costs, how
+  /// long it lives, or that it must not be kept, in no tier.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is there, that of `value(forKey:)`.
+  @inlinable
+  @_disfavoredOverload
+  public func value(
+    forKey key: Key, orLoad load: () throws -> LoadedValue<Value>
+  ) throws -> Value {
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try self.load(found?.value, key, load)
   }
 
   /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
@@ -73,120 +98,166 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value?
   ) throws -> Value? {
+    try lookUp(key) {
+      let value = try load()
+      return LoadedValue(value, cost: cost, expiration: value == nil ? nil : expiration)
+    }
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, looks for it, and stores
+  /// what was found as the load says.
+  ///
+  /// As `valueIfFound(forKey:cost:expiration:orLoad:)`. A load that found nothing can say how
+  /// long that is remembered, instead of ``CacheConfiguration/negativeLifetime``: by the
+  /// expiration of nil.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value, or gives one of nil if there is none. Called at most once.
+  /// - Returns: The value that was there or was found; nil if there is none.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is there, that of `value(forKey:)`.
+  @_disfavoredOverload
+  public func valueIfFound(
+    forKey key: Key, orLoad load: () throws -> LoadedValue<Value?>
+  ) throws -> Value? {
+    try lookUp(key, load)
+  }
+
+  private func lookUp(_ key: Key, _ load: () throws -> LoadedValue<Value?>) throws -> Value? {
     if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      return isOld ? try refresh(value, key, cost, expiration, load) : value
+      return isOld ? try refresh(value, key, load) : value
     }
     if isKnownAbsent(key) { return nil }
-    return try run(key, cost, expiration, mustFind: false, load)
+    return try run(key, mustFind: false, load)
   }
 
   @usableFromInline
-  func refresh(
-    _ old: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: () throws -> Value?
+  func load(
+    _ old: Value?, _ key: Key, _ load: () throws -> LoadedValue<Value>
+  ) throws -> Value {
+    let load = { try load().found }
+    if let old { return try refresh(old, key, load) ?? old }
+    return try required(run(key, mustFind: true, load))
+  }
+
+  private func refresh(
+    _ old: Value, _ key: Key, _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     guard let ongoing = loads.joinUnlessBusy(key) else { return old }
-    loads.refreshes.add(1, ordering: .relaxed)
-    let outcome = outcome(of: ongoing) {
-      try loadAndStore(ongoing, key, cost, expiration, replaces: true, load)
-    }
-    loads.end(ongoing, key, with: outcome)
+    let outcome = outcome(of: ongoing, key) { try loadAndStore($0, ongoing, key, true, load) }
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
     return try outcome.get()
   }
 
-  @usableFromInline
-  func load(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
-  ) throws -> Value {
-    guard let value = try run(key, cost, expiration, mustFind: true, load) else {
-      throw LarderError(.invalidArgument, "A load ended without a value.")
-    }
-    return value
-  }
-
   private func run(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
-    _ load: () throws -> Value?
+    _ key: Key, mustFind: Bool, _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     try checkOpen()
-    while true {
-      switch try loads.join(key) {
-      case .wait(let ongoing):
-        if let value = try ongoing.wait() { return value }
-        // That one looked for something that need not exist, and this one must.
-        if !mustFind { return nil }
-      case .load(let ongoing):
-        let outcome = outcome(of: ongoing) { try find(ongoing, key, cost, expiration, load) }
-        loads.end(ongoing, key, with: outcome)
-        return try outcome.get()
+    return try loads.value(key, mustFind: mustFind, old: memoryCache.oldValue(forKey:)) { ongoing in
+      outcome(of: ongoing, key) { run in
+        // Another load may have ended between this one's miss and its beginning.
+        if let value = memoryCache.peek(forKey: key) { return value }
+        // A tier that fails, and has counted that, is no reason not to load.
+        if let entry = try? lowerEntry(forKey: key) { return entry.value }
+        return try loadAndStore(run, ongoing, key, false, load)
       }
     }
   }
 
   private func outcome(
-    of ongoing: MemoryLoad<Value?>, _ body: () throws -> Value?
+    of ongoing: MemoryLoad<Value>, _ key: Key, _ body: (MemoryLoadRun) throws -> Value?
   ) -> Result<Value?, any Error> {
-    Result {
-      try MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id], operation: body)
+    let run = MemoryLoadRun(count: 1)
+    loads.begin(run, [(key, ongoing)])
+    let outcome = Result {
+      try MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) { try body(run) }
     }
-  }
-
-  private func find(
-    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: () throws -> Value?
-  ) throws -> Value? {
-    // Another load may have ended between this one's miss and its beginning.
-    if let value = memoryCache.peek(forKey: key) { return value }
-    // A tier that fails, and has counted that, is no reason not to load.
-    if let entry = try? lowerEntry(forKey: key) { return entry.value }
-    return try loadAndStore(ongoing, key, cost, expiration, replaces: false, load)
+    loads.end(ongoing, key, with: outcome)
+    return outcome
   }
 
   private func loadAndStore(
-    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    replaces: Bool, _ load: () throws -> Value?
+    _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
+    _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     let start = ContinuousClock.now
     let outcome = Result { try load() }
-    count(outcome, since: start)
-    let value = try outcome.get()
+    count(run, outcome, since: start)
+    let loaded = try outcome.get()
+    keep(loaded, key, of: ongoing, replaces: replaces)
+    return loaded.value
+  }
+
+  /// Stores what was loaded, in every tier, unless the key was written or removed meanwhile.
+  ///
+  /// - Parameter replaces: Whether a tier may have an old value.
+  func keep(
+    _ loaded: LoadedValue<Value?>, _ key: Key, of ongoing: MemoryLoad<Value>, replaces: Bool
+  ) {
+    let entry = entry(loaded)
     do {
-      if value != nil { try makeRoom(for: key) }
+      if entry != nil { try makeRoom(for: key) }
       let token = writers.begin(key)
       defer { writers.end(key, token) }
       // A writer of the key says so before it releases the lock.
-      if ongoing.isSuperseded { return value }
-      guard let value else {
-        if replaces { try storeNothing(key) }
-        absent?.set(true, forKey: key)
-        return nil
-      }
-      try store(Entry(value: value, cost: cost, expiration: expiration), key, token)
+      if ongoing.isSuperseded { return }
+      if let entry { return try store(entry, key, token) }
+      if replaces { try storeNothing(key) } else { memoryCache.remove(forKey: key) }
+      rememberAbsence(loaded, key)
     } catch {
       report(key, error)
     }
-    return value
   }
 
   // MARK: - Both
 
+  func required(_ value: Value?) throws -> Value {
+    guard let value else {
+      throw LarderError(.invalidArgument, "A load ended without a value.")
+    }
+    return value
+  }
+
+  /// What is to be stored; nil for nothing.
+  func entry(_ loaded: LoadedValue<Value?>) -> Entry? {
+    guard let value = loaded.value, loaded.isStored else { return nil }
+    return Entry(value: value, cost: loaded.cost, expiration: loaded.expiration)
+  }
+
+  /// A load found nothing. The key's lock is held.
+  func rememberAbsence(_ loaded: LoadedValue<Value?>, _ key: Key) {
+    guard loaded.value == nil, loaded.isStored,
+      let life = loaded.expiration ?? negativeLifetime.map(Expiration.after)
+    else { return }
+    hasAbsent.store(true, ordering: .releasing)
+    absent.set(true, forKey: key, expiration: life)
+  }
+
   func isKnownAbsent(_ key: Key) -> Bool {
-    guard let absent, absent.contains(key) else { return false }
+    guard hasAbsent.load(ordering: .acquiring), absent.contains(key) else { return false }
     counters.negativeHits.add(1, ordering: .relaxed)
     return true
   }
 
-  func count(_ outcome: Result<Value?, any Error>, since start: ContinuousClock.Instant) {
+  /// Counts a call of a loader, and what it did not find.
+  func count(
+    _ run: MemoryLoadRun, _ outcome: Result<LoadedValue<Value?>, any Error>,
+    since start: ContinuousClock.Instant
+  ) {
+    if case .success(let loaded) = outcome, loaded.value == nil { countEmpty() }
+    countCall(run, outcome, since: start)
+  }
+
+  func countEmpty() { counters.emptyLoads.add(1, ordering: .relaxed) }
+
+  func countCall<R>(
+    _ run: MemoryLoadRun, _ outcome: Result<R, any Error>, since start: ContinuousClock.Instant
+  ) {
     var hasFailed = false
-    switch outcome {
-    case .success(nil): counters.emptyLoads.add(1, ordering: .relaxed)
-    case .success: break
-    case .failure: hasFailed = true
-    }
-    let (seconds, attoseconds) = (ContinuousClock.now - start).components
-    loads.count(
-      nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000, failed: hasFailed)
+    if case .failure = outcome { hasFailed = true }
+    let time = (ContinuousClock.now - start).inNanoseconds
+    loads.counts.count(run, nanoseconds: time, failed: hasFailed)
   }
 }

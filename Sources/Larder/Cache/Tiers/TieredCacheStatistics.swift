@@ -18,11 +18,19 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
   public internal(set) var loads: UInt64 = 0
   /// Loads that threw an error.
   public internal(set) var loadFailures: UInt64 = 0
-  /// Loads that found nothing.
+  /// Loads that took longer than `MemoryCacheConfiguration.loadTimeout`; part of
+  /// ``loadFailures``.
+  public internal(set) var loadTimeouts: UInt64 = 0
+  /// Keys of which a load found nothing.
   public internal(set) var emptyLoads: UInt64 = 0
   /// Loads begun because a value was as old as
   /// ``LarderCore/MemoryCacheConfiguration/refreshAfter`` says.
   public internal(set) var refreshes: UInt64 = 0
+  /// Callers that waited for a load that another one had started, instead of loading.
+  public internal(set) var sharedLoads: UInt64 = 0
+  /// Expired values returned because their load failed or took long; see
+  /// ``LarderCore/MemoryCacheConfiguration/staleIfError``.
+  public internal(set) var staleHits: UInt64 = 0
   /// How long all loads took together, without the tiers.
   public internal(set) var loadTime: Duration = .zero
   /// Loads saved because it was known that there is nothing to find.
@@ -66,8 +74,11 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
     let lines = ["memory: \(memory)"] + tiers.map(\.description)
     return lines.joined(separator: "\n") + """
 
-      \(promotions) promotions; \(loads) loads in \(loadTime), \(loadFailures) failed, \
-      \(emptyLoads) found nothing, \(refreshes) to refresh, \(negativeHits) saved; \
+      \(promotions) promotions; \(loads) loads in \(loadTime), \
+      shared by \(sharedLoads) more callers, \
+      \(loadFailures) failed, \(loadTimeouts) of them timed out, \
+      \(emptyLoads) found nothing, \(refreshes) to refresh, \(negativeHits) saved, \
+      \(staleHits) stale hits; \
       \(pendingWrites) writes pending, \(coalescedWrites) replaced before; \(writeFailures) failed
       """
   }

@@ -52,6 +52,7 @@ extension Cache {
   func store(
     _ entry: Entry?, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
   ) async throws {
+    let entry = entry.map { dated($0, key) }
     if let queue {
       try await store(entry, key, durability, queue)
     } else {

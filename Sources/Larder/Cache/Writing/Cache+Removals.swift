@@ -21,8 +21,11 @@ extension Cache {
     defer { gate.unlock() }
     if queue != nil { drainLock.lock() }
     defer { if queue != nil { drainLock.unlock() } }
-    let version = beginRemovingAll()
-    defer { writers.endAll() }
+    let (version, superseded) = beginRemovingAll()
+    defer {
+      writers.endAll()
+      for load in superseded { load.release(nil) }
+    }
     var failure: (any Error)?
     for slot in slots.reversed() {
       do { try slot.removeAll(progress: progress) } catch { failure = failure ?? error }
@@ -47,8 +50,11 @@ extension Cache {
     defer { gate.unlock() }
     if queue != nil { await drainLock.lock() }
     defer { if queue != nil { drainLock.unlock() } }
-    let version = beginRemovingAll()
-    defer { writers.endAll() }
+    let (version, superseded) = beginRemovingAll()
+    defer {
+      writers.endAll()
+      for load in superseded { load.release(nil) }
+    }
     var failure: (any Error)?
     for slot in slots.reversed() {
       do { try await slot.removeAll(progress: progress) } catch { failure = failure ?? error }
@@ -59,18 +65,18 @@ extension Cache {
 
   // MARK: - Both
 
-  /// - Returns: The newest write that waits.
-  private func beginRemovingAll() -> UInt64 {
+  /// - Returns: The newest write that waits; loads to release at the end.
+  private func beginRemovingAll() -> (version: UInt64, superseded: [MemoryLoad<Value>]) {
     writers.beginAll()
-    loads.supersedeAll()
-    return queue?.lastVersion ?? 0
+    let superseded = loads.supersedeAll()
+    return (queue?.lastVersion ?? 0, superseded)
   }
 
   private func endRemovingAll(_ version: UInt64, hasFailed: Bool) {
     // What waits is still newer than what is left in a tier that failed.
     if !hasFailed { queue?.removeAll(through: version) }
     memoryCache.removeAll()
-    absent?.removeAll()
+    absent.removeAll()
   }
 }
 
@@ -94,8 +100,11 @@ extension Cache where Key == String {
     defer { gate.unlock() }
     if queue != nil { drainLock.lock() }
     defer { if queue != nil { drainLock.unlock() } }
-    let version = beginRemovingAll()
-    defer { writers.endAll() }
+    let (version, superseded) = beginRemovingAll()
+    defer {
+      writers.endAll()
+      for load in superseded { load.release(nil) }
+    }
     var failure: (any Error)?
     var removed = 0
     for slot in slots.reversed() {
@@ -124,8 +133,11 @@ extension Cache where Key == String {
     defer { gate.unlock() }
     if queue != nil { await drainLock.lock() }
     defer { if queue != nil { drainLock.unlock() } }
-    let version = beginRemovingAll()
-    defer { writers.endAll() }
+    let (version, superseded) = beginRemovingAll()
+    defer {
+      writers.endAll()
+      for load in superseded { load.release(nil) }
+    }
     var failure: (any Error)?
     var removed = 0
     for slot in slots.reversed() {
@@ -145,7 +157,7 @@ extension Cache where Key == String {
       CanonicalText.composed($0).utf8.starts(with: start.utf8)
     }
     if !hasFailed { queue?.removeAll(through: version, where: isMeant) }
-    absent?.removeAll { key, _ in isMeant(key) }
+    absent.removeAll { key, _ in isMeant(key) }
     return memoryCache.removeAll { key, _ in isMeant(key) }
   }
 }

@@ -14,6 +14,7 @@ extension Cache {
   public func flush() throws {
     try checkOpen()
     if queue != nil { try blocking { try await self.drain() } }
+    writeHotKeysAtTimes()
   }
 
   /// Makes everything that waits reach the tiers: see ``CacheWritePolicy/writeBack(queueLimit:)``.
@@ -25,6 +26,7 @@ extension Cache {
   public func flush() async throws {
     try checkOpen()
     try await drain()
+    writeHotKeysAtTimes()
   }
 
   /// Makes everything that was written survive a power cut, as far as the tiers can.
@@ -71,11 +73,12 @@ extension Cache {
       }
       // Who asked whether the cache is open before it was closed may still add something.
     } while queue?.closeIfEmpty() == false
+    writeHotKeys()
     for slot in slots {
       do { try await slot.close() } catch { failure = failure ?? error }
     }
     memoryCache.removeAll()
-    absent?.removeAll()
+    absent.removeAll()
     if let failure { throw failure }
   }
 

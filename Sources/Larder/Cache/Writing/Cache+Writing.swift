@@ -2,6 +2,7 @@
 
 public import Foundation
 public import LarderCore
+public import Synchronization
 
 extension Cache {
   /// Stores a value under a key, in memory and in every tier.
@@ -73,6 +74,7 @@ extension Cache {
   func store(
     _ entry: Entry, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
   ) throws {
+    let entry = dated(entry, key)
     if let queue {
       try store(entry, key, durability, queue)
     } else {
@@ -181,18 +183,32 @@ extension Cache {
   /// Writes memory, when the tiers are written. The key's lock is held.
   @inlinable
   func settle(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
-    if let absent { absent.remove(forKey: key) }
+    forgetAbsence(key)
     memoryCache.replace(
       with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
     ) { writers.isGoodForAll(token) }
-    if loads.isBusy { loads.supersede(key) }
+    if loads.isBusy { loads.supersede(key)?.release(entry.value) }
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.
   @inlinable
   func forget(_ key: Key) {
     memoryCache.remove(forKey: key)
-    if let absent { absent.remove(forKey: key) }
-    if loads.isBusy { loads.supersede(key) }
+    forgetAbsence(key)
+    if loads.isBusy { loads.supersede(key)?.release(nil) }
+  }
+
+  @inlinable
+  func forgetAbsence(_ key: Key) {
+    if hasAbsent.load(ordering: .acquiring) { absent.remove(forKey: key) }
+  }
+
+  /// An entry with an expiration that all tiers agree on, if it has one of its own.
+  @inlinable
+  func dated(_ entry: Entry, _ key: Key) -> Entry {
+    guard let own = lives.own(entry.expiration, key, entry.value) else { return entry }
+    var entry = entry
+    entry.expiration = own
+    return entry
   }
 }

@@ -29,13 +29,15 @@ extension DiskCache {
   /// How long entries live that have no expiration of their own.
   ///
   /// A change holds for the entries that are there, too, counted from when they were
-  /// written; but an ``LarderCore/Expiration/afterAccess`` only for those written from now on.
+  /// written; but an ``LarderCore/Expiration/afterAccess`` and a
+  /// ``LarderCore/Expiration/spread`` only for those written from now on.
   ///
   /// - Complexity: O(1). The next `removeExpired()` looks at every entry once.
   public var expiration: Expiration {
     get { currentLimits.expiration }
     set {
       changeLimits { $0.expiration = newValue }
+      lives.setStandard(newValue)
       defaultIdle.store(StoreTerms.idle(newValue), ordering: .relaxed)
     }
   }

@@ -29,7 +29,7 @@ public struct DiskCacheBatch<Key: Hashable & Sendable, Value: Sendable>: ~Copyab
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil
   ) throws {
     guard let value else { return try remove(forKey: key) }
-    let terms = cache.terms(expiration, nil).unsynced
+    let terms = cache.terms(key, value, expiration, nil).unsynced
     try cache.keyCoder.borrow(key) { keyBytes in
       try (extendedData ?? Data()).withUnsafeBytes { extended in
         do {

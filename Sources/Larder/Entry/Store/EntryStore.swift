@@ -85,8 +85,11 @@ final class EntryStore: Sendable {
 
   func terms(_ expiration: Expiration?, _ durability: Durability?) -> StoreTerms {
     let flags = StoreTerms.flags(durability ?? self.durability)
-    if let expiration { return StoreTerms(expiration, now: clock.nanoseconds, flags: flags) }
-    return StoreTerms(idle: StoreTerms.idle(limits.withLock { $0.expiration }), flags: flags)
+    let standard = limits.withLock { $0.expiration }
+    if let own = expiration ?? (standard.spread != 0 ? standard : nil) {
+      return StoreTerms(own, now: clock.nanoseconds, flags: flags)
+    }
+    return StoreTerms(idle: StoreTerms.idle(standard), flags: flags)
   }
 
   func changeLimits(_ body: (inout StoreLimits) -> Void) {

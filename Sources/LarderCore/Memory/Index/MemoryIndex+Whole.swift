@@ -103,6 +103,9 @@ extension MemoryIndex {
     limit == .max ? .max : UInt64(max(0, limit))
   }
 
+  /// How long entries are kept after they have expired. To be set before there are any.
+  func setGrace(_ nanoseconds: Int64) { larder_index_set_grace(pointer, nanoseconds) }
+
   /// - Returns: Whether there was memory for it.
   func setExpiration(_ expiration: Expiration, _ clock: CacheClock) -> Bool {
     var expiry = raw(expiration, clock)
@@ -152,6 +155,7 @@ extension MemoryIndex {
     var statistics = CacheStatistics()
     statistics.hits = raw.hits
     statistics.misses = raw.misses
+    statistics.hitCost = raw.hit_cost
     statistics.insertions = raw.insertions
     statistics.removed = raw.count(.removed)
     statistics.replaced = raw.count(.replaced)

@@ -141,6 +141,9 @@ struct MemoryIndex: @unchecked Sendable {
     larder_index_rewrite(pointer, probe.slot, cost)
   }
 
+  /// The candidate was used.
+  func use(_ probe: inout MemoryProbe) { larder_index_touch(pointer, probe.slot) }
+
   /// Adds an entry under the hash that was searched for.
   ///
   /// - Returns: Memory for it; nil if there is none.
@@ -155,6 +158,29 @@ struct MemoryIndex: @unchecked Sendable {
   @usableFromInline
   func take(_ probe: inout MemoryProbe) {
     larder_index_take(pointer, probe.slot, LARDER_INDEX_REMOVED)
+  }
+
+  /// Whether the candidate is only kept for loads that fail.
+  @usableFromInline
+  func hasExpired(_ probe: inout MemoryProbe) -> Bool {
+    hasPassed(larder_index_deadline(pointer, probe.slot))
+  }
+
+  /// Whether a time has passed, to the moment.
+  func hasPassed(_ time: Int64) -> Bool { larder_index_has_passed(pointer, time) }
+
+  /// Whether so long has passed since the candidate expired.
+  func isOver(_ probe: inout MemoryProbe, grace: Int64) -> Bool {
+    let (end, overflows) =
+      larder_index_deadline(pointer, probe.slot).addingReportingOverflow(grace)
+    return !overflows && hasPassed(end)
+  }
+
+  /// As ``take(_:)``, for a candidate that has expired.
+  @usableFromInline
+  func takeExpired(_ probe: inout MemoryProbe) {
+    larder_index_take(pointer, probe.slot, LARDER_INDEX_EXPIRED)
+    probe.cause = UInt32(LARDER_INDEX_EXPIRED.rawValue)
   }
 
   /// What the candidate weighs.

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension MemoryCache {
-  // The blocking form is disfavoured, or a closure without `await` in asynchronous code
+  // The blocking forms are disfavoured, or a closure without `await` in asynchronous code
   // would fit both.
 
   /// Reads the value under a key; if there is none, loads and stores it.
@@ -16,9 +16,11 @@ extension MemoryCache {
   /// their threads and get the same value or the same error. An error is not stored: the
   /// next caller loads again.
   ///
-  /// What is set or removed under the key during a load is newer than what it loads. The
-  /// callers that waited still get the loaded value, but it is not stored, and later
-  /// callers start a load of their own.
+  /// What is set or removed under the key during a load is newer than what it loads, which
+  /// is not stored then; later callers start a load of their own. The callers that wait need
+  /// not wait any longer: they get the value that was set, or start over after a removal. The
+  /// caller that loads gets what it loads. So do they all if it is the load itself that sets
+  /// or removes its key.
   ///
   /// With ``MemoryCacheConfiguration/refreshAfter`` the first caller that finds a value of
   /// that age loads it again, synchronously; until that is done all others get the old
@@ -44,9 +46,28 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if stampOffset != 0 { return try refresh(key, cost, expiration, load) }
-    if let value = value(forKey: key) { return value }
-    return try self.load(key, cost, expiration, load)
+    if stampOffset == 0, let value = value(forKey: key) { return value }
+    return try self.load(key) { LoadedValue(try load(), cost: cost, expiration: expiration) }
+  }
+
+  /// Reads the value under a key; if there is none, loads it, and stores it as the load says.
+  ///
+  /// As ``value(forKey:cost:expiration:orLoad:)``, for a load that knows what its value costs,
+  /// how long it lives, or that it must not be kept.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  @inlinable
+  @_disfavoredOverload
+  public func value(
+    forKey key: Key, orLoad load: () throws -> LoadedValue<Value>
+  ) throws -> Value {
+    if stampOffset == 0, let value = value(forKey: key) { return value }
+    return try self.load(key, load)
   }
 
   /// Reads the value under a key; if there is none, loads and stores it.
@@ -56,8 +77,9 @@ extension MemoryCache {
   /// ```
   ///
   /// As the blocking form of the same name, but callers that wait are suspended, and the
-  /// load runs in a task of its own. A cancelled task stops waiting; the load continues for
-  /// the others, and is cancelled with the last of them.
+  /// load runs in a task of its own, for which all of them wait. It is cancelled when nobody
+  /// waits any more: because the key was set or removed, or with the last caller whose task
+  /// is cancelled.
   ///
   /// With ``MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
   /// that the first of them started in the background is done.
@@ -67,7 +89,8 @@ extension MemoryCache {
   ///   - cost: What a loaded entry weighs; nil: what
   ///     ``MemoryCacheConfiguration/cost`` says.
   ///   - expiration: How long a loaded entry lives; nil: as ``expiration`` says.
-  ///   - load: Makes the value. Called at most once.
+  ///   - load: Makes the value. Called at most once, and once more if the key is removed
+  ///     while it runs.
   /// - Returns: The value that was there or was loaded. It is returned even if the limits
   ///   leave no room for it.
   /// - Throws: What the closure throws, this one or the one waited for;
@@ -80,138 +103,157 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let (value, isOld) = valueAndAge(forKey: key) {
-      if isOld { refreshInBackground(key, cost, expiration, load) }
-      return value
+    let found = valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try await self.load(found?.value, key) {
+      LoadedValue(try await load(), cost: cost, expiration: expiration)
     }
-    return try await self.load(key, cost, expiration, load)
+  }
+
+  /// Reads the value under a key; if there is none, loads it, and stores it as the load says.
+  ///
+  /// As ``value(forKey:cost:expiration:orLoad:)``, for a load that knows what its value costs,
+  /// how long it lives, or that it must not be kept.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Makes the value. Called at most once, and once more if the key is removed
+  ///     while it runs.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  @inlinable
+  public nonisolated(nonsending) func value(
+    forKey key: Key, orLoad load: @escaping @Sendable () async throws -> LoadedValue<Value>
+  ) async throws -> Value {
+    let found = valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try await self.load(found?.value, key, load)
   }
 
   // MARK: - Blocking
 
   @usableFromInline
-  func load(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
-  ) throws -> Value {
-    switch try loads.join(key) {
-    case .wait(let ongoing):
-      return try ongoing.wait()
-    case .load(let ongoing):
-      if let value = valueLoadedMeanwhile(ongoing, key) { return value }
-      return try run(ongoing, key, cost, expiration, load)
+  func load(_ key: Key, _ load: () throws -> LoadedValue<Value>) throws -> Value {
+    if stampOffset != 0, let (value, isOld) = agedValue(forKey: key) {
+      guard isOld, let ongoing = loads.joinUnlessBusy(key) else { return value }
+      // The failure is counted, and there is a value.
+      return (try? run(ongoing, key, load).get()) ?? value
     }
-  }
-
-  @usableFromInline
-  func refresh(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
-  ) throws -> Value {
-    guard let (value, isOld) = agedValue(forKey: key) else {
-      return try self.load(key, cost, expiration, load)
+    let value = try loads.value(key, mustFind: true, old: { oldValue(forKey: $0) }) { ongoing in
+      valueLoadedMeanwhile(ongoing, key) ?? run(ongoing, key, load)
     }
-    guard isOld, let ongoing = loads.joinUnlessBusy(key) else { return value }
-    loads.refreshes.add(1, ordering: .relaxed)
-    // The failure is counted, and there is a value.
-    return (try? run(ongoing, key, cost, expiration, load)) ?? value
+    return try required(value)
   }
 
   private func run(
-    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: () throws -> Value
-  ) throws -> Value {
+    _ ongoing: MemoryLoad<Value>, _ key: Key, _ load: () throws -> LoadedValue<Value>
+  ) -> MemoryLoad<Value>.Outcome {
+    let run = MemoryLoadRun(count: 1)
+    loads.begin(run, [(key, ongoing)])
     let start = index.now
     let outcome = Result {
       try MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id], operation: load)
     }
-    finish(ongoing, key, cost, expiration, outcome, start)
-    return try outcome.get()
+    count(run, outcome, since: start)
+    return finish(ongoing, key, outcome.map { $0 })
   }
 
   // MARK: - Suspending
 
   @usableFromInline
   nonisolated(nonsending) func load(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @escaping @Sendable () async throws -> Value
+    _ old: Value?, _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value>
   ) async throws -> Value {
-    try Task.checkCancellation()
-    switch try loads.join(key) {
-    case .wait(let ongoing):
-      return try await ongoing.value()
-    case .load(let ongoing):
-      if let value = valueLoadedMeanwhile(ongoing, key) { return value }
-      start(ongoing, key, cost, expiration, load)
-      return try await ongoing.value()
+    if let old {
+      if let ongoing = loads.joinUnlessBusy(key) { start(ongoing, key, load) }
+      return old
     }
-  }
-
-  @usableFromInline @inline(never)
-  func refreshInBackground(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @escaping @Sendable () async throws -> Value
-  ) {
-    guard let ongoing = loads.joinUnlessBusy(key) else { return }
-    loads.refreshes.add(1, ordering: .relaxed)
-    start(ongoing, key, cost, expiration, load)
+    let value = try await loads.value(
+      key, mustFind: true, old: { oldValue(forKey: $0) },
+      start: { ongoing in
+        if valueLoadedMeanwhile(ongoing, key) == nil { start(ongoing, key, load) }
+      })
+    return try required(value)
   }
 
   private func start(
-    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ load: @escaping @Sendable () async throws -> Value
+    _ ongoing: MemoryLoad<Value>, _ key: Key,
+    _ load: @escaping @Sendable () async throws -> LoadedValue<Value>
   ) {
+    let run = MemoryLoadRun(count: 1)
+    loads.begin(run, [(key, ongoing)])
     let start = index.now
     let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task {
-        let outcome: Result<Value, any Error>
+        let outcome: Result<LoadedValue<Value>?, any Error>
         do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
-        finish(ongoing, key, cost, expiration, outcome, start)
+        count(run, outcome, since: start)
+        _ = finish(ongoing, key, outcome)
       }
     }
-    ongoing.setTask(task)
+    run.setTask(task)
   }
 
   // MARK: - Finishing
 
-  /// Another load may have finished between this one's miss and its start.
-  private func valueLoadedMeanwhile(_ ongoing: MemoryLoad<Value>, _ key: Key) -> Value? {
-    guard let value = peek(forKey: key) else { return nil }
-    loads.end(ongoing, key, with: .success(value))
+  private func required(_ value: Value?) throws -> Value {
+    guard let value else {
+      throw LarderError(.invalidArgument, "A load ended without a value.")
+    }
     return value
   }
 
-  private func finish(
-    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    _ outcome: Result<Value, any Error>, _ start: Int64
-  ) {
-    let (nanoseconds, _) = index.now.subtractingReportingOverflow(start)
-    switch outcome {
-    case .success(let value):
-      loads.count(nanoseconds: nanoseconds, failed: false)
-      store(value, key, cost, expiration, of: ongoing)
-    case .failure:
-      loads.count(nanoseconds: nanoseconds, failed: true)
-    }
-    loads.end(ongoing, key, with: outcome)
+  /// Another load may have finished between this one's miss and its start.
+  func valueLoadedMeanwhile(
+    _ ongoing: MemoryLoad<Value>, _ key: Key
+  ) -> MemoryLoad<Value>.Outcome? {
+    guard let value = peek(forKey: key) else { return nil }
+    loads.end(ongoing, key, with: .success(value))
+    return .success(value)
   }
 
-  /// Stores what was loaded, unless the key was written or removed meanwhile: those who
-  /// do that say so while the index is locked.
-  private func store(
-    _ value: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    of ongoing: MemoryLoad<Value>
-  ) {
-    let cost = weigh(key, value, cost)
+  func count<R>(_ run: MemoryLoadRun, _ outcome: Result<R, any Error>, since start: Int64) {
+    var hasFailed = false
+    if case .failure = outcome { hasFailed = true }
+    let (nanoseconds, _) = index.now.subtractingReportingOverflow(start)
+    loads.counts.count(run, nanoseconds: nanoseconds, failed: hasFailed)
+  }
+
+  /// - Parameter outcome: nil if there is nothing under the key.
+  func finish(
+    _ ongoing: MemoryLoad<Value>, _ key: Key, _ outcome: Result<LoadedValue<Value>?, any Error>
+  ) -> MemoryLoad<Value>.Outcome {
+    if case .success(let loaded) = outcome { keep(loaded, key, of: ongoing) }
+    let outcome = outcome.map { $0?.value }
+    loads.end(ongoing, key, with: outcome)
+    return outcome
+  }
+
+  /// Stores what was loaded, or removes what there is if that is to be or nothing was found;
+  /// unless the key was written or removed meanwhile: those who do that say so while the
+  /// index is locked.
+  private func keep(_ loaded: LoadedValue<Value>?, _ key: Key, of ongoing: MemoryLoad<Value>) {
+    let loaded = loaded.flatMap { $0.isStored ? $0 : nil }
+    let cost = loaded.map { weigh(key, $0.value, $0.cost) }
+    let expiration = loaded.flatMap { lives.own($0.expiration, key, $0.value) }
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     var replaced: Value?
+    var removed: Entry?
     let candidate = beginLocked(hash, &probe, &removedEntries)
     if !ongoing.isSuperseded {
-      replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
+      if let loaded, let cost {
+        replaced = put(loaded.value, key, cost, expiration, candidate, &probe, &removedEntries)
+      } else {
+        removed = takeLocked(key, candidate, &probe, &removedEntries)
+      }
     }
     end(&probe, &removedEntries)
     if let replaced { settle(replaced: replaced, key) }
     settle(&removedEntries)
+    if let removed { settle(removed: removed) }
   }
 
   /// As ``value(forKey:)``, and whether it is time to load it again.
@@ -235,5 +277,21 @@ extension MemoryCache {
     }
     if index.endReadingMiss(&probe) { expire() }
     return nil
+  }
+
+  /// A value that may be returned although it has expired, when a load failed.
+  package func oldValue(forKey key: Key) -> Value? {
+    if grace == 0 { return nil }
+    let hash = hashing.hash(key)
+    var probe = MemoryProbe()
+    var removedEntries = RemovedEntries()
+    var value: Value?
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if let entry = match(key, candidate, &probe), !index.isOver(&probe, grace: grace) {
+      value = entry.pointee.value
+    }
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
+    return value
   }
 }

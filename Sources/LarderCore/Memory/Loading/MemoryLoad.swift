@@ -3,30 +3,63 @@
 import Dispatch
 import Synchronization
 
-/// One load of one key, and the callers that wait for it.
+/// The load of one key, and the callers that wait for it.
+@usableFromInline
 package final class MemoryLoad<Value: Sendable>: Sendable {
-  package typealias Outcome = Result<Value, any Error>
+  /// nil: there is nothing under the key.
+  package typealias Outcome = Result<Value?, any Error>
+
+  /// What a caller that waits is told.
+  package enum News: Sendable {
+    case outcome(Outcome)
+    /// The key was removed: what is being loaded may be older than that.
+    case removed
+    /// The load takes longer than callers with an old value wait for it.
+    case late
+  }
+
+  /// What a caller does not want to be told.
+  package struct Ignored: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package static var removal: Ignored { Ignored(rawValue: 1) }
+    package static var lateness: Ignored { Ignored(rawValue: 2) }
+  }
+
+  private struct Waiter {
+    let ignored: Ignored
+    let resume: @Sendable (Result<News, any Error>) -> Void
+  }
 
   private struct State {
     var outcome: Outcome?
-    var tasks: [UInt64: CheckedContinuation<Value, any Error>] = [:]
-    var threads: [DispatchSemaphore] = []
+    var isRemoved = false
+    var isLate = false
+    var waiters: [UInt64: Waiter] = [:]
     /// How many callers want the outcome, the one that loads included; the load
     /// continues while this is not 0.
-    var interested: Int
+    var interested = 1
     var nextID: UInt64 = 0
-    var task: Task<Void, Never>?
+    var run: MemoryLoadRun?
+
+    func news(_ ignored: Ignored) -> News? {
+      if let outcome { return .outcome(outcome) }
+      if isRemoved, !ignored.contains(.removal) { return .removed }
+      return isLate && !ignored.contains(.lateness) ? .late : nil
+    }
+
+    mutating func takeID() -> UInt64 {
+      nextID += 1
+      return nextID
+    }
   }
 
   /// For telling a load that asks for its own key.
-  package let id: UInt64
-  private let state: Mutex<State>
+  package let id = MemoryLoading.nextID()
+  private let state = Mutex(State())
   private let superseded = Atomic<Bool>(false)
 
-  init(id: UInt64) {
-    self.id = id
-    state = Mutex(State(interested: 1))
-  }
+  init() {}
 
   /// Whether what it loads must not be stored any more, because the key was written
   /// or removed meanwhile, or nobody waits.
@@ -45,58 +78,95 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
     }
   }
 
-  /// Names the task that loads.
-  package func setTask(_ task: Task<Void, Never>) {
+  /// One caller does not want it any more. The load is cancelled with the last.
+  package func leave() { state.withLock { abandoned(&$0) }?.abandon() }
+
+  private func abandoned(_ state: inout State) -> MemoryLoadRun? {
+    state.interested -= 1
+    if state.interested > 0 { return nil }
+    supersede()
+    return state.run.take()
+  }
+
+  /// Names the call that loads.
+  package func begin(_ run: MemoryLoadRun) {
     let isAbandoned = state.withLock { state in
-      if state.outcome == nil { state.task = task }
-      return state.interested == 0
+      let isAbandoned = state.interested == 0 || state.outcome != nil
+      if !isAbandoned { state.run = run }
+      return isAbandoned
     }
-    if isAbandoned { task.cancel() }
+    if isAbandoned { run.abandon() }
   }
 
-  /// Resumes every caller with the outcome.
+  /// Tells every caller the outcome.
   func finish(_ outcome: Outcome) {
-    let (tasks, threads) = state.withLock { state in
-      state.outcome = outcome
-      state.task = nil
-      defer {
-        state.tasks = [:]
-        state.threads = []
+    var run: MemoryLoadRun?
+    tell { state in
+      state.outcome = state.outcome ?? outcome
+      run = state.run.take()
+    }
+    run?.end()
+  }
+
+  /// The key was written or removed by somebody else: nobody has to wait any more. To be
+  /// called while nothing is locked.
+  ///
+  /// - Parameter value: What was written; nil for a removal, which has callers start over.
+  @usableFromInline
+  package func release(_ value: Value?) {
+    tell { state in
+      if let value { state.outcome = state.outcome ?? .success(value) }
+      state.isRemoved = true
+    }
+    let run = state.withLock { $0.waiters.isEmpty ? $0.run.take() : nil }
+    run?.abandon()
+  }
+
+  /// Who has an old value may take that.
+  func becomeLate() {
+    tell { $0.isLate = true }
+  }
+
+  /// Changes what there is to tell, and tells those who do not ignore it.
+  private func tell(_ change: (inout State) -> Void) {
+    let told = state.withLock { state in
+      change(&state)
+      let told = state.waiters.compactMap { id, waiter in
+        state.news(waiter.ignored).map { (id: id, waiter: waiter, news: $0) }
       }
-      return (state.tasks, state.threads)
+      for (id, _, _) in told { state.waiters[id] = nil }
+      return told
     }
-    for continuation in tasks.values { continuation.resume(with: outcome) }
-    for thread in threads { thread.signal() }
+    for (_, waiter, news) in told { waiter.resume(.success(news)) }
   }
 
-  /// Blocks until there is an outcome.
-  package func wait() throws -> Value {
-    let semaphore = DispatchSemaphore(value: 0)
-    let isFinished = state.withLock { state in
-      if state.outcome != nil { return true }
-      state.threads.append(semaphore)
-      return false
+  /// Blocks until there is something to tell.
+  package func wait(_ ignored: Ignored) -> News {
+    let thread = WaitingThread<News>()
+    let news = state.withLock { state in
+      let news = state.news(ignored)
+      if news == nil {
+        state.waiters[state.takeID()] = Waiter(ignored: ignored) { thread.wake($0) }
+      }
+      return news
     }
-    if !isFinished { semaphore.wait() }
-    // A semaphore is signalled only behind an outcome.
-    guard let outcome = state.withLock({ $0.outcome }) else { throw CancellationError() }
-    return try outcome.get()
+    return news ?? thread.wait() ?? .removed
   }
 
-  /// Suspends until there is an outcome, or the task is cancelled.
-  package nonisolated(nonsending) func value() async throws -> Value {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
+  /// Suspends until there is something to tell, or the task is cancelled.
+  package nonisolated(nonsending) func wait(_ ignored: Ignored) async throws -> News {
+    let id = state.withLock { $0.takeID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let outcome = state.withLock { state in
-          if state.outcome == nil { state.tasks[id] = continuation }
-          return state.outcome
+        let news = state.withLock { state in
+          let news = state.news(ignored)
+          if news == nil {
+            state.waiters[id] = Waiter(ignored: ignored) { continuation.resume(with: $0) }
+          }
+          return news
         }
-        if let outcome {
-          continuation.resume(with: outcome)
+        if let news {
+          continuation.resume(returning: news)
         } else if Task.isCancelled {
           // The handler below may have run before there was anything to find.
           cancel(id)
@@ -107,19 +177,33 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
     }
   }
 
-  /// One caller stops waiting. The load is cancelled with the last.
+  /// One caller stops waiting.
   private func cancel(_ id: UInt64) {
-    let (continuation, task) = state.withLock { state in
-      guard let continuation = state.tasks.removeValue(forKey: id) else {
-        return (CheckedContinuation<Value, any Error>?.none, Task<Void, Never>?.none)
+    let (waiter, run) = state.withLock { state in
+      guard let waiter = state.waiters.removeValue(forKey: id) else {
+        return (Waiter?.none, MemoryLoadRun?.none)
       }
-      state.interested -= 1
-      if state.interested > 0 { return (continuation, nil) }
-      supersede()
-      return (continuation, state.task)
+      return (waiter, abandoned(&state))
     }
-    task?.cancel()
-    continuation?.resume(throwing: CancellationError())
+    run?.abandon()
+    waiter?.resume(.failure(CancellationError()))
+  }
+}
+
+/// A thread that waits for news.
+private final class WaitingThread<News: Sendable>: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+  private let news = Mutex<News?>(nil)
+
+  func wake(_ result: Result<News, any Error>) {
+    // Threads are not cancelled.
+    news.withLock { $0 = try? result.get() }
+    semaphore.signal()
+  }
+
+  func wait() -> News? {
+    semaphore.wait()
+    return news.withLock { $0 }
   }
 }
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderCore
+import Synchronization
+
+/// Keeping the order of what is in memory over a restart; see
+/// ``CacheConfiguration/keepsHotKeys``.
+extension Cache {
+  /// Where it is kept, and when it was written last.
+  struct HotKeys {
+    let file: HotKeyFile
+    var lastWrite: Date
+    /// False while the file is being read, and if it is not understood.
+    var mayWrite = false
+  }
+
+  /// How long a file that was written is good enough, unless the cache is closed.
+  private static var interval: TimeInterval { 60 }
+  /// Entries that are read in one go.
+  private static var chunkCount: Int { 64 }
+
+  /// Begins to bring back what was in memory, and to keep what will be.
+  func startKeepingHotKeys(_ done: (@Sendable (CacheRestoration) -> Void)?) {
+    guard let disk = diskCache else {
+      done?(CacheRestoration(count: 0))
+      return
+    }
+    let file = HotKeyFile(folder: disk.path)
+    hotKeys.withLock { $0 = HotKeys(file: file, lastWrite: clock.date) }
+    disk.readsAbove?.add { [weak self] _ in
+      guard let self, !isClosed.load(ordering: .acquiring) else { return false }
+      Task.detached(priority: .utility) { [weak self] in self?.writeHotKeysAtTimes() }
+      return true
+    }
+    Task.detached(priority: .utility) { [weak self] in
+      var restoration = CacheRestoration(count: 0)
+      do {
+        let keys = try file.read()
+        restoration.count = await Self.restore(keys, from: disk) { self }
+        self?.allowWritingHotKeys()
+      } catch let error as LarderError {
+        restoration.failure = error
+        // One of ours that is damaged has nothing to lose.
+        if error.code == .damaged { self?.allowWritingHotKeys() }
+      } catch {
+        restoration.failure = LarderError(.io, "Could not read \(file.folder).", cause: error)
+      }
+      done?(restoration)
+    }
+  }
+
+  private func allowWritingHotKeys() {
+    if diskCache?.isReadOnly == false { hotKeys.withLock { $0?.mayWrite = true } }
+  }
+
+  // MARK: - Restoring
+
+  /// Reads entries, the hottest first, until memory is full or the cache is closed; then has
+  /// memory believe that the hottest was used last.
+  ///
+  /// - Parameter cache: nil when nobody has it any more.
+  private static func restore(
+    _ keys: [Data], from disk: DiskCache<Key, Value>, _ cache: () -> Cache?
+  ) async -> Int {
+    var restored: [Key] = []
+    var rest = keys[...]
+    while !rest.isEmpty, let cache = cache() {
+      let chunk = rest.prefix(chunkCount)
+      rest = rest.dropFirst(chunkCount)
+      // What cannot be read now is not brought back.
+      guard let (keys, isFull) = try? await disk.executor.run({ cache.restore(chunk, disk) })
+      else { break }
+      restored += keys
+      if isFull { break }
+    }
+    // Twice: what was used once only is the first to go by some policies.
+    for _ in 0..<2 { cache()?.memoryCache.use(restored.reversed()) }
+    return restored.count
+  }
+
+  /// - Returns: What was brought back, and whether no more can be.
+  private func restore(
+    _ chunk: ArraySlice<Data>, _ disk: DiskCache<Key, Value>
+  ) -> (restored: [Key], isFull: Bool) {
+    var restored: [Key] = []
+    for bytes in chunk {
+      if isClosed.load(ordering: .acquiring) { return (restored, true) }
+      guard let key = try? disk.keyCoder.decode(bytes) else { continue }
+      let token = writers.token(key)
+      if queue?.write(forKey: key) != nil || memoryCache.contains(key) { continue }
+      // One that is gone or cannot be read is loaded when it is asked for.
+      guard let entry = try? disk.tierEntry(forKey: key, .peek) else { continue }
+      if !memoryCache.hasRoom(for: entry.value, key, entry.cost) { return (restored, true) }
+      let expiration = memoryCache.expiration(of: entry.value, key).capped(entry.expiration)
+      let isKept = memoryCache.insert(
+        entry.value, forKey: key, cost: entry.cost, expiration: expiration
+      ) { writers.isGood(token) && !isClosed.load(ordering: .acquiring) }
+      if isKept { restored.append(key) }
+    }
+    return (restored, false)
+  }
+
+  // MARK: - Keeping
+
+  /// Writes the file, unless that was done a short time ago.
+  func writeHotKeysAtTimes() {
+    let now = clock.date
+    let isDue = hotKeys.withLock { keys in
+      guard let last = keys?.lastWrite, keys?.mayWrite == true else { return false }
+      return abs(now.timeIntervalSince(last)) >= Self.interval
+    }
+    if isDue { writeHotKeys() }
+  }
+
+  /// Writes the file. What fails is counted: the next start begins with less.
+  func writeHotKeys() {
+    guard let disk = diskCache, !isSuspended else { return }
+    // One writer at a time: they share a name.
+    hotKeys.withLock { state in
+      guard let file = state?.file, state?.mayWrite == true else { return }
+      state?.lastWrite = clock.date
+      let keys = memoryCache.keys(.mostRecentFirst)
+      do {
+        try file.write(keys.lazy.compactMap { try? disk.keyCoder.encode($0) })
+      } catch {
+        counters.writeFailures.add(1, ordering: .relaxed)
+      }
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+import Synchronization
+
+extension Cache {
+  // MARK: - Blocking
+
+  /// Reads the values under many keys; loads those that neither memory nor a tier has with one
+  /// call, and stores them.
+  ///
+  /// ```swift
+  /// let users = try cache.values(forKeys: ids) { missing in try database.users(missing) }
+  /// ```
+  ///
+  /// The closure is called once, with the keys that have no value and that nobody else is
+  /// loading; those are waited for. It is called again only for keys whose load by another
+  /// caller was given up because they were removed.
+  ///
+  /// With ``LarderCore/MemoryCacheConfiguration/refreshAfter`` keys with a value of that age,
+  /// which nobody else is loading again, go into the same call. If it fails, the old value is
+  /// returned.
+  ///
+  /// That there is nothing under a key is remembered, as by
+  /// `valueIfFound(forKey:cost:expiration:orLoad:)`. In all else as
+  /// `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys.
+  ///   - cost: What each loaded entry weighs; nil: what the configuration says.
+  ///   - expiration: How long each lives; nil: as the cache has it.
+  ///   - load: Gets keys, each once, and makes their values. A key that it leaves out has none:
+  ///     an old value under it is removed. What it gives besides is ignored.
+  /// - Returns: What was there or was loaded; a key without a value is missing.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`, when all loads have ended; what was
+  ///   loaded is stored then.
+  /// - Complexity: That of `value(forKey:)` for each.
+  @_disfavoredOverload
+  public func values(
+    forKeys keys: some Sequence<Key>, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: ([Key]) throws -> [Key: Value]
+  ) throws -> [Key: Value] {
+    try values(forKeys: keys) {
+      try load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+    }
+  }
+
+  /// Reads the values under many keys; loads those that neither memory nor a tier has with one
+  /// call, and stores them as the load says.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys.
+  ///   - load: As in `values(forKeys:cost:expiration:orLoad:)`, and says
+  ///     of each value what it costs, how long it lives, and whether it is kept.
+  /// - Returns: What was there or was loaded; a key without a value is missing.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  @_disfavoredOverload
+  public func values(
+    forKeys keys: some Sequence<Key>, orLoad load: ([Key]) throws -> [Key: LoadedValue<Value>]
+  ) throws -> [Key: Value] {
+    var (values, missing, due) = look(keys)
+    if !missing.isEmpty { try checkOpen() }
+    try loads.values(missing, due: due, into: &values, old: memoryCache.oldValue(forKey:)) {
+      missing, due in
+      let run = MemoryLoadRun(count: missing.count + due.count)
+      loads.begin(run, missing + due)
+      MemoryLoading.$ids.withValue(ids(missing + due)) {
+        let missing = missing.filter { key, ongoing in
+          // A tier that fails, and has counted that, is no reason not to load.
+          let found = memoryCache.peek(forKey: key) ?? (try? lowerEntry(forKey: key))?.value
+          if let found { loads.end(ongoing, key, with: .success(found)) }
+          return found == nil
+        }
+        let own = missing + due
+        if own.isEmpty { return }
+        let start = ContinuousClock.now
+        let outcome = Result { try load(own.map(\.key)) }
+        countCall(run, outcome, since: start)
+        for (number, (key, ongoing)) in own.enumerated() {
+          let loaded = outcome.map { found($0[key]) }
+          if case .success(let loaded) = loaded {
+            keep(loaded, key, of: ongoing, replaces: number >= missing.count)
+          }
+          loads.end(ongoing, key, with: loaded.map(\.value))
+        }
+      }
+    }
+    return values
+  }
+
+  // MARK: - Suspending
+
+  /// Reads the values under many keys; loads those that neither memory nor a tier has with one
+  /// call, and stores them.
+  ///
+  /// ```swift
+  /// let users = try await cache.values(forKeys: ids) { missing in
+  ///   try await server.users(missing)
+  /// }
+  /// ```
+  ///
+  /// As the blocking form, but callers that wait are suspended, and the load runs in a task of
+  /// its own. Old values are returned at once, and all that nobody else is loading again are
+  /// loaded by one call in the background.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys.
+  ///   - cost: What each loaded entry weighs; nil: what the configuration says.
+  ///   - expiration: How long each lives; nil: as the cache has it.
+  ///   - load: Gets keys, each once, and makes their values. A key that it leaves out has none:
+  ///     an old value under it is removed. What it gives besides is ignored.
+  /// - Returns: What was there or was loaded; a key without a value is missing.
+  /// - Throws: As the blocking form; `CancellationError` if the task is cancelled before all is
+  ///   there.
+  /// - Complexity: That of `value(forKey:)` for each.
+  public nonisolated(nonsending) func values(
+    forKeys keys: some Sequence<Key>, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+  ) async throws -> [Key: Value] {
+    try await values(forKeys: keys) {
+      try await load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+    }
+  }
+
+  /// Reads the values under many keys; loads those that neither memory nor a tier has with one
+  /// call, and stores them as the load says.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys.
+  ///   - load: As in `values(forKeys:cost:expiration:orLoad:)`, and says
+  ///     of each value what it costs, how long it lives, and whether it is kept.
+  /// - Returns: What was there or was loaded; a key without a value is missing.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  public nonisolated(nonsending) func values(
+    forKeys keys: some Sequence<Key>,
+    orLoad load: @escaping @Sendable ([Key]) async throws -> [Key: LoadedValue<Value>]
+  ) async throws -> [Key: Value] {
+    var (values, missing, due) = look(keys)
+    if !missing.isEmpty { try checkOpen() }
+    let refreshes = loads.joinUnlessBusy(due)
+    if !refreshes.isEmpty { start(refreshes, replaces: true, load) }
+    try await loads.values(missing, into: &values, old: memoryCache.oldValue(forKey:)) {
+      start($0, replaces: false, load)
+    }
+    return values
+  }
+
+  private func start(
+    _ own: [MemoryLoads<Key, Value>.Keyed], replaces: Bool,
+    _ load: @escaping @Sendable ([Key]) async throws -> [Key: LoadedValue<Value>]
+  ) {
+    let run = MemoryLoadRun(count: own.count)
+    loads.begin(run, own)
+    let task = MemoryLoading.$ids.withValue(ids(own)) {
+      Task {
+        let own = replaces ? own : await missing(of: own)
+        if own.isEmpty { return }
+        let start = ContinuousClock.now
+        let outcome: Result<[Key: LoadedValue<Value>], any Error>
+        do { outcome = .success(try await load(own.map(\.key))) } catch {
+          outcome = .failure(error)
+        }
+        countCall(run, outcome, since: start)
+        for (key, ongoing) in own {
+          let loaded = outcome.map { found($0[key]) }
+          if case .success(let loaded) = loaded {
+            await keep(loaded, key, of: ongoing, replaces: replaces)
+          }
+          loads.end(ongoing, key, with: loaded.map(\.value))
+        }
+      }
+    }
+    run.setTask(task)
+  }
+
+  /// Ends the loads of what there is after all, or what a tier has.
+  private func missing(
+    of own: [MemoryLoads<Key, Value>.Keyed]
+  ) async -> [MemoryLoads<Key, Value>.Keyed] {
+    var missing: [MemoryLoads<Key, Value>.Keyed] = []
+    for (key, ongoing) in own {
+      var found = memoryCache.peek(forKey: key)
+      // A tier that fails, and has counted that, is no reason not to load.
+      if found == nil { found = (try? await lowerEntry(forKey: key))?.value }
+      if let found {
+        loads.end(ongoing, key, with: .success(found))
+      } else {
+        missing.append((key, ongoing))
+      }
+    }
+    return missing
+  }
+
+  // MARK: - Both
+
+  /// What memory has, the keys of what it has not, each once, and those of what is old.
+  private func look(
+    _ keys: some Sequence<Key>
+  ) -> (values: [Key: Value], missing: [Key], due: [Key]) {
+    var (values, missing, due) = memoryCache.look(keys)
+    missing.removeAll { isKnownAbsent($0) }
+    return (values, missing, due)
+  }
+
+  private func ids(_ own: [MemoryLoads<Key, Value>.Keyed]) -> [UInt64] {
+    MemoryLoading.ids + own.map(\.load.id)
+  }
+
+  /// What a load of many keys gave for one.
+  private func found(_ loaded: LoadedValue<Value>?) -> LoadedValue<Value?> {
+    if loaded == nil { countEmpty() }
+    return loaded?.found ?? LoadedValue<Value?>(nil)
+  }
+}

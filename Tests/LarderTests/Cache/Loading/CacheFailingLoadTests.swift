@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// Loads that fail, hang or take long, over tiers.
+@Suite(.timeLimit(.minutes(10)))
+struct CacheFailingLoadTests {
+  private let clock = CacheTestClock()
+  private let door = CacheDoor()
+
+  @Test func expiredValueInMemoryIsGivenOutWhileItsLoadFails() async throws {
+    let tier = FakeTier<Int, String>(clock: clock.clock)
+    let cache = makeTieredCache(tier, clock: clock) {
+      $0.expiration = .seconds(10)
+      $0.memory.staleIfError = .seconds(5)
+    }
+    try await cache.set("old", forKey: 1, expiration: .seconds(10))
+    clock.advance(10)
+    #expect(try await cache.value(forKey: 1) == nil)
+    #expect(try await !cache.contains(1))
+    #expect(try await cache.value(forKey: 1) { throw CacheTestFailure() } == "old")
+    #expect(try await cache.valueIfFound(forKey: 1) { throw CacheTestFailure() } == "old")
+    clock.advance(4.999)
+    #expect(try await cache.value(forKey: 1) { throw CacheTestFailure() } == "old")
+    #expect(cache.statistics.staleHits == 3)
+    clock.advance(0.001)
+    #expect(throws: CacheTestFailure()) {
+      try cache.value(forKey: 1) { throw CacheTestFailure() }
+    }
+    // One of which a load has found that there is nothing is not given out any more.
+    try await cache.set("old", forKey: 1, expiration: .seconds(10))
+    clock.advance(10)
+    #expect(try await cache.valueIfFound(forKey: 1) { nil } == nil)
+    await #expect(throws: CacheTestFailure()) {
+      try await cache.value(forKey: 1) { throw CacheTestFailure() }
+    }
+    // Nor is one that only a tier had.
+    try await cache.set("old", forKey: 1, expiration: .seconds(10))
+    cache.memoryCache.removeAll()
+    clock.advance(10)
+    #expect(throws: CacheTestFailure()) {
+      try cache.value(forKey: 1) { throw CacheTestFailure() }
+    }
+    for remove in [false, true] {
+      try await cache.set("old", forKey: 2, expiration: .seconds(10))
+      clock.advance(10)
+      if remove { try await cache.remove(forKey: 2) } else { try await cache.removeAll() }
+      #expect(throws: CacheTestFailure()) {
+        try cache.value(forKey: 2) { throw CacheTestFailure() }
+      }
+    }
+  }
+
+  private func slow(_ cache: Cache<Int, String>, _ calls: CacheCounter) -> Task<String, any Error> {
+    Task {
+      try await cache.value(forKey: 1) {
+        let number = calls.add()
+        if number == 1 { await door.pass() }
+        return "load \(number)"
+      }
+    }
+  }
+
+  @Test func whoWaitsForALoadThatHangsIsReleased() async throws {
+    for isSet in [true, false] {
+      let tier = FakeTier<Int, String>()
+      let cache = makeTieredCache(tier)
+      let calls = CacheCounter()
+      let tasks = (0..<4).map { _ in slow(cache, calls) }
+      await eventually { cache.statistics.sharedLoads == 3 && calls.value == 1 }
+      if isSet { try await cache.set("set", forKey: 1) } else { try await cache.remove(forKey: 1) }
+      for task in tasks { #expect(try await task.value == (isSet ? "set" : "load 2")) }
+      #expect(tier[1] == (isSet ? "set" : "load 2"))
+      #expect(cache.memoryCache.peek(forKey: 1) == tier[1])
+    }
+    door.open()
+  }
+
+  @Test func loadIsGivenUpAtItsVeryTimeout() async throws {
+    let tier = FakeTier<Int, String>()
+    let cache = makeTieredCache(tier, clock: clock) { $0.memory.loadTimeout = .seconds(5) }
+    let calls = CacheCounter()
+    let tasks = [slow(cache, calls), slow(cache, calls)]
+    await eventually { cache.statistics.sharedLoads == 1 && clock.sleepers.count == 1 }
+    await eventually { door.waiting == 1 }
+    clock.advance(4.999)
+    #expect(cache.statistics.loadTimeouts == 0)
+    clock.advance(0.001)
+    for task in tasks {
+      let error = await #expect(throws: LarderError.self) { try await task.value }
+      #expect(error?.code == .timedOut)
+    }
+    #expect(try await slow(cache, calls).value == "load 2")
+    door.open()
+    await eventually { clock.sleepers.count == 0 }
+    #expect(cache.statistics.loadTimeouts == 1 && cache.statistics.loads == 2)
+    #expect(tier[1] == "load 2")
+  }
+
+  @Test func oldValueIsGivenOutAtTheSoftTimeoutAndTheLoadGoesOn() async throws {
+    let tier = FakeTier<Int, String>(clock: clock.clock)
+    let cache = makeTieredCache(tier, clock: clock) {
+      $0.memory.softLoadTimeout = .seconds(2)
+      $0.memory.staleIfError = .seconds(60)
+    }
+    try await cache.set("old", forKey: 1, expiration: .seconds(10))
+    clock.advance(10)
+    let task = slow(cache, CacheCounter())
+    await eventually { clock.sleepers.count == 1 && door.waiting == 1 }
+    clock.advance(2)
+    #expect(try await task.value == "old")
+    door.open()
+    await eventually { cache.memoryCache.peek(forKey: 1) == "load 1" }
+    #expect(tier[1] == "load 1" && cache.statistics.staleHits == 1)
+  }
+}
