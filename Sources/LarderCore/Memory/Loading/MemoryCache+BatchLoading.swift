@@ -20,7 +20,7 @@ extension MemoryCache {
   /// else is loading again, go into the same call. Where it fails, or another caller's does,
   /// the old value is returned.
   ///
-  /// In all else as ``value(forKey:cost:expiration:orLoad:)``.
+  /// In all else as `value(forKey:cost:expiration:orLoad:)`.
   ///
   /// - Parameters:
   ///   - keys: The keys.
@@ -29,7 +29,7 @@ extension MemoryCache {
   ///   - load: Gets keys, each once, and makes their values. A key that it leaves out has none:
   ///     an old value under it is removed. What it gives besides is ignored.
   /// - Returns: What was there or was loaded; a key without a value is missing.
-  /// - Throws: As ``value(forKey:cost:expiration:orLoad:)``, when all loads have ended; what was
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`, when all loads have ended; what was
   ///   loaded is stored then.
   /// - Complexity: O(number of keys) expected.
   @_disfavoredOverload
@@ -47,7 +47,7 @@ extension MemoryCache {
   ///
   /// - Parameters:
   ///   - keys: The keys.
-  ///   - load: As in ``values(forKeys:cost:expiration:orLoad:)``, and says
+  ///   - load: As in `values(forKeys:cost:expiration:orLoad:)`, and says
   ///     of each value what it costs, how long it lives, and whether it is kept.
   /// - Returns: What was there or was loaded; a key without a value is missing.
   /// - Throws: As there.
@@ -109,7 +109,7 @@ extension MemoryCache {
   ///
   /// - Parameters:
   ///   - keys: The keys.
-  ///   - load: As in ``values(forKeys:cost:expiration:orLoad:)``, and says
+  ///   - load: As in `values(forKeys:cost:expiration:orLoad:)`, and says
   ///     of each value what it costs, how long it lives, and whether it is kept.
   /// - Returns: What was there or was loaded; a key without a value is missing.
   /// - Throws: As there.

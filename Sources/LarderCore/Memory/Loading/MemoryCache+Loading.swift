@@ -52,7 +52,7 @@ extension MemoryCache {
 
   /// Reads the value under a key; if there is none, loads it, and stores it as the load says.
   ///
-  /// As ``value(forKey:cost:expiration:orLoad:)``, for a load that knows what its value costs,
+  /// As `value(forKey:cost:expiration:orLoad:)`, for a load that knows what its value costs,
   /// how long it lives, or that it must not be kept.
   ///
   /// - Parameters:
@@ -112,7 +112,7 @@ extension MemoryCache {
 
   /// Reads the value under a key; if there is none, loads it, and stores it as the load says.
   ///
-  /// As ``value(forKey:cost:expiration:orLoad:)``, for a load that knows what its value costs,
+  /// As `value(forKey:cost:expiration:orLoad:)`, for a load that knows what its value costs,
   /// how long it lives, or that it must not be kept.
   ///
   /// - Parameters:
