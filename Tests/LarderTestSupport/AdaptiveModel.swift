@@ -215,6 +215,11 @@ public struct AdaptiveModel: EvictionModel {
     if let newest, figures.totalCost > figures.costLimit, holds(newest),
       weight(of: newest) > target
     {
+      if let candidate, !usedAgain.contains(candidate),
+        weight(of: candidate) > figures.totalCost - figures.costLimit
+      {
+        return refuse(candidate, candidate)
+      }
       guard let rival = victim ?? candidate else {
         remove(newest)
         return newest

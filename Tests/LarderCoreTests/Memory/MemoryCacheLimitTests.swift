@@ -80,6 +80,20 @@ struct MemoryCacheLimitTests {
     #expect(cache.contradiction() == nil)
   }
 
+  /// Two entries of which one alone fits: the one that nobody read makes room.
+  @Test func aHeavyEntryThatWasNeverReadMakesRoomForTheNext() {
+    let cache = MemoryCache<Int, String>(policy: .adaptive, costLimit: 1000)
+    cache.fill([0], cost: 10)
+    cache.fill([1], cost: 900)
+    #expect(cache.value(forKey: 0) != nil)
+    for key in 2..<100 {
+      cache.fill([key], cost: key % 2 == 0 ? 300 : 800)
+      #expect(cache.peek(forKey: key) != nil)
+    }
+    #expect(cache.peek(forKey: 0) != nil && cache.totalCost <= 1000)
+    #expect(cache.contradiction() == nil)
+  }
+
   @Test(arguments: policies)
   func entryHeavierThanTheLimitIsNotKeptAndEvictsNothingElse(policy: EvictionPolicy) {
     let ear = Ear<Int, String>()

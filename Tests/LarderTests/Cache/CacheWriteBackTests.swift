@@ -288,6 +288,30 @@ struct CacheWriteBackTests {
     await #expect(throws: CacheTestFailure()) { try await cache.removeAll() }
     #expect(try await cache.value(forKey: 1) == "kept")
   }
+
+  /// What the disk's own expiration is, from the write on, however long the write waits.
+  @Test func lifeBeginsWithTheWrite() async throws {
+    let folder = try TemporaryDirectory()
+    let clock = CacheTestClock()
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.writePolicy = .writeBack()
+    configuration.expiration = .after(.seconds(60))
+    configuration.clock = clock.clock
+    configuration.disk.clock = clock.clock
+    let cache = try Cache(path: folder.file("cache").path, configuration: configuration)
+    try await cache.suspend()
+    try await cache.set("v", forKey: 1)
+    clock.advance(59)
+    cache.memoryCache.removeAll()
+    #expect(try await cache.value(forKey: 1) == "v")
+    clock.advance(1.001)
+    #expect(try await cache.value(forKey: 1) == nil)
+    #expect(try await !cache.contains(1))
+    try await cache.resume()
+    try await cache.flush()
+    #expect(try await cache.diskCache?.value(forKey: 1) == nil)
+    try await cache.close()
+  }
 }
 
 extension Result {

@@ -26,8 +26,9 @@
 
     **The newest entry** stays if it fits into the window, as what was just written is likely to be
     read. A heavier one has the contest at once, but easier: it stays as well if one entry makes
-    room for it, and what was not used again since it was stored has no say. If it stays it is the
-    window's guest, and a candidate as soon as something else is written. If it loses, it goes.
+    room for it, the window's last one if that was not used, and what was not used again since it was
+    stored has no say. If it stays it is the window's guest, and a candidate as soon as something
+    else is written. If it loses, it goes.
 
     **The window's share** depends on the work: small where the same entries are used again and
     again, large where what is new is what is used. Two lists remember the hashes of what went, each
@@ -353,6 +354,11 @@ static larder_index_slot adaptive_victim(larder_index *index) {
     if (victim == LARDER_INDEX_NONE) victim = policy_last(index, LIST_PROTECTED);
     larder_index_slot candidate = policy_last(index, LIST_WINDOW);
     if (is_newest_heavy(index, target)) {
+        // A guest that nobody has used makes room for the next one.
+        if (candidate != LARDER_INDEX_NONE && candidate != index->newest &&
+            index_uses_of(index, candidate) == 0 &&
+            weight_of(index, candidate) > index->total_cost - index->cost_limit)
+            return adaptive_refuse(index, candidate, candidate);
         const larder_index_slot rival = victim != LARDER_INDEX_NONE ? victim : candidate;
         if (rival == LARDER_INDEX_NONE) return index->newest;
         if (!newest_stays(index, rival)) return adaptive_refuse(index, index->newest, rival);

@@ -41,8 +41,8 @@ extension Cache {
         self?.allowWritingHotKeys()
       } catch let error as LarderError {
         restoration.failure = error
-        // One of ours that is damaged has nothing to lose.
-        if error.code == .damaged { self?.allowWritingHotKeys() }
+        // One of ours that is damaged has nothing to lose, nor has what a power cut leaves of one.
+        if error.code == .damaged || file.isBlank { self?.allowWritingHotKeys() }
       } catch {
         restoration.failure = LarderError(.io, "Could not read \(file.folder).", cause: error)
       }

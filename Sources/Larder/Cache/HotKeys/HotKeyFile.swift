@@ -35,6 +35,16 @@ struct HotKeyFile: Sendable {
     }
   }
 
+  /// Whether there is nothing in the file but zeros.
+  var isBlank: Bool {
+    let path = url(Self.name).path
+    let facts = try? FileManager.default.attributesOfItem(atPath: path)
+    guard facts?[.type] as? FileAttributeType == .typeRegular,
+      let bytes = FileManager.default.contents(atPath: path)
+    else { return false }
+    return bytes.allSatisfy { $0 == 0 }
+  }
+
   /// Takes the place of the file, if there is one.
   func write(_ keys: some Sequence<Data>) throws {
     var kept: [Data] = []

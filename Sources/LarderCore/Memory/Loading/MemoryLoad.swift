@@ -48,6 +48,15 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
       return isLate && !ignored.contains(.lateness) ? .late : nil
     }
 
+    /// A caller that is told of a removal does not want the outcome any more.
+    ///
+    /// - Returns: The call that loads, if nobody does.
+    mutating func tell(_ news: News?) -> MemoryLoadRun? {
+      guard case .removed? = news else { return nil }
+      interested -= 1
+      return interested > 0 ? nil : run.take()
+    }
+
     mutating func takeID() -> UInt64 {
       nextID += 1
       return nextID
@@ -114,12 +123,14 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
   /// - Parameter value: What was written; nil for a removal, which has callers start over.
   @usableFromInline
   package func release(_ value: Value?) {
-    tell { state in
-      if let value { state.outcome = state.outcome ?? .success(value) }
+    var run: MemoryLoadRun?
+    let unwanted = tell { state in
       state.isRemoved = true
+      guard let value else { return }
+      state.outcome = state.outcome ?? .success(value)
+      run = state.run.take()
     }
-    let run = state.withLock { $0.waiters.isEmpty ? $0.run.take() : nil }
-    run?.abandon()
+    (run ?? unwanted)?.abandon()
   }
 
   /// Who has an old value may take that.
@@ -128,28 +139,37 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
   }
 
   /// Changes what there is to tell, and tells those who do not ignore it.
-  private func tell(_ change: (inout State) -> Void) {
-    let told = state.withLock { state in
+  ///
+  /// - Returns: The call that loads, if nobody wants its outcome any more.
+  @discardableResult
+  private func tell(_ change: (inout State) -> Void) -> MemoryLoadRun? {
+    let (told, unwanted) = state.withLock { state in
       change(&state)
       let told = state.waiters.compactMap { id, waiter in
         state.news(waiter.ignored).map { (id: id, waiter: waiter, news: $0) }
       }
-      for (id, _, _) in told { state.waiters[id] = nil }
-      return told
+      var unwanted: MemoryLoadRun?
+      for (id, _, news) in told {
+        state.waiters[id] = nil
+        unwanted = state.tell(news) ?? unwanted
+      }
+      return (told, unwanted)
     }
     for (_, waiter, news) in told { waiter.resume(.success(news)) }
+    return unwanted
   }
 
   /// Blocks until there is something to tell.
   package func wait(_ ignored: Ignored) -> News {
     let thread = WaitingThread<News>()
-    let news = state.withLock { state in
+    let (news, unwanted) = state.withLock { state in
       let news = state.news(ignored)
       if news == nil {
         state.waiters[state.takeID()] = Waiter(ignored: ignored) { thread.wake($0) }
       }
-      return news
+      return (news, state.tell(news))
     }
+    unwanted?.abandon()
     return news ?? thread.wait() ?? .removed
   }
 
@@ -158,13 +178,14 @@ package final class MemoryLoad<Value: Sendable>: Sendable {
     let id = state.withLock { $0.takeID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let news = state.withLock { state in
+        let (news, unwanted) = state.withLock { state in
           let news = state.news(ignored)
           if news == nil {
             state.waiters[id] = Waiter(ignored: ignored) { continuation.resume(with: $0) }
           }
-          return news
+          return (news, state.tell(news))
         }
+        unwanted?.abandon()
         if let news {
           continuation.resume(returning: news)
         } else if Task.isCancelled {

@@ -109,12 +109,14 @@ package final class MemoryLoads<Key: Hashable & Sendable, Value: Sendable>: Send
   private func watch(_ run: MemoryLoadRun, _ own: [Keyed]) async {
     // A wait ends early if the load has ended.
     do {
+      var waited = Duration.zero
       if let softTimeout, softTimeout < timeout ?? .seconds(Int64.max) {
-        try await clock.sleep(for: softTimeout)
+        waited = max(.zero, softTimeout)
+        try await clock.sleep(for: waited)
         for (_, ongoing) in own { ongoing.becomeLate() }
       }
       guard let timeout else { return }
-      try await clock.sleep(for: timeout - max(.zero, min(softTimeout ?? .zero, timeout)))
+      try await clock.sleep(for: timeout - waited)
       give(up: run, own, after: timeout)
     } catch {}
   }

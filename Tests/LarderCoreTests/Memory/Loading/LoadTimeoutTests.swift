@@ -61,6 +61,23 @@ struct LoadTimeoutTests {
     #expect(cache.statistics.loadTimeouts == 3)
   }
 
+  @Test(arguments: [5, 6, Int64.max])
+  func softTimeoutThatIsNoShorterHasNoSay(soft: Int64) async throws {
+    let cache = make {
+      $0.loadTimeout = .seconds(5)
+      $0.staleIfError = .seconds(1)
+      $0.softLoadTimeout = .seconds(soft)
+    }
+    let task = slow(cache)
+    await until { clock.sleepers.count == 1 && door.waiting == 1 }
+    clock.advance(4.999)
+    #expect(clock.sleepers.count == 1 && cache.statistics.loadTimeouts == 0)
+    clock.advance(0.001)
+    await #expect(throws: LarderError.self) { try await task.value }
+    #expect(cache.statistics.loadTimeouts == 1)
+    door.open()
+  }
+
   @Test func loadThatEndsInTimeIsNot() async throws {
     let cache = make {
       $0.loadTimeout = .seconds(5)

@@ -27,6 +27,24 @@ struct ReleasedWaiterTests {
     return tasks
   }
 
+  /// A removal that comes before the caller waits leaves the load to it.
+  @Test func nobodyIsCancelledByRemovalsAndWrites() async throws {
+    for round in 0..<3000 {
+      let task = Task {
+        try await cache.value(forKey: 1) {
+          for _ in 0..<round % 4 { await Task.yield() }
+          try Task.checkCancellation()
+          return "loaded"
+        }
+      }
+      for _ in 0..<round % 3 { await Task.yield() }
+      cache.remove(forKey: 1)
+      if round % 2 == 0 { cache.set("set", forKey: 1) }
+      #expect(["loaded", "set"].contains(try await task.value), "round \(round)")
+      cache.remove(forKey: 1)
+    }
+  }
+
   @Test func whoWaitsGetsWhatIsSet() async throws {
     let writes: [@Sendable (MemoryCache<Int, String>) -> Void] = [
       { $0.set("set", forKey: 1) }, { $0.set([(key: 1, value: "set")]) },
