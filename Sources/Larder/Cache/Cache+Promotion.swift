@@ -20,7 +20,7 @@ extension Cache {
   func keep(pending write: WriteBackQueue<Key, Value>.Write, _ token: Writers.Token)
     -> Entry?
   {
-    guard let entry = write.entry(at: clock.date) else { return nil }
+    guard let entry = write.entry(at: clock.date, diskCache?.expiration) else { return nil }
     counters.pendingHits.add(1, ordering: .relaxed)
     keep(entry, write.key, token)
     return entry

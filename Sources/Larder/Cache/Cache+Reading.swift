@@ -55,7 +55,9 @@ extension Cache {
   public func contains(_ key: Key) throws -> Bool {
     if memoryCache.contains(key) { return true }
     try checkOpen()
-    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) != nil }
+    if let write = queue?.write(forKey: key) {
+      return write.entry(at: clock.date, diskCache?.expiration) != nil
+    }
     var failure: (any Error)?
     for slot in slots {
       do {
@@ -145,7 +147,9 @@ extension Cache {
   public func contains(_ key: Key) async throws -> Bool {
     if memoryCache.contains(key) { return true }
     try checkOpen()
-    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) != nil }
+    if let write = queue?.write(forKey: key) {
+      return write.entry(at: clock.date, diskCache?.expiration) != nil
+    }
     var failure: (any Error)?
     for slot in slots {
       do {

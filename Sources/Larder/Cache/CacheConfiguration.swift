@@ -51,7 +51,7 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
   /// That happens in the background, the hottest first, and reads do not wait for it; within
   /// the memory's limits, and not what is gone or was written meanwhile. So with `.fifo` and
   /// `.s3fifo`, which go by when a value came, the hottest are the first to go afterwards.
-  /// The file is written by ``Cache/close()``, and by checkpoints and flushes once a minute: a
+  /// The file is written by `close()`, and by checkpoints and flushes once a minute: a
   /// cache that is dropped or killed has the order of a minute ago, or none. Up to a million
   /// keys of 64 MiB.
   public var keepsHotKeys = false

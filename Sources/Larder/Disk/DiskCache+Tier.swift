@@ -60,12 +60,18 @@ extension DiskCache {
   @inlinable
   func setTier(
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
-    durability: Durability?
+    writtenAt: Date? = nil, durability: Durability?
   ) throws {
     var terms = terms(key, value, expiration, durability)
+    if let writtenAt { terms.setWritten(writtenAt) }
     terms.cost = cost
     _ = try put(value, key, extendedData, terms)
   }
+}
+
+extension StoreTerms {
+  @usableFromInline
+  mutating func setWritten(_ date: Date) { written = date.inNanoseconds }
 }
 
 extension StoreEntry {

@@ -26,9 +26,9 @@
 
     **The newest entry** stays if it fits into the window, as what was just written is likely to be
     read. A heavier one has the contest at once, but easier: it stays as well if one entry makes
-    room for it, the window's last one if that was not used, and what was not used again since it was
-    stored has no say. If it stays it is the window's guest, and a candidate as soon as something
-    else is written. If it loses, it goes.
+    room for it, the window's last one if that was not used, and what was not used again since it
+    was stored has no say. If it stays it is the window's guest, and a candidate as soon as
+    something else is written. If it loses, it goes.
 
     **The window's share** depends on the work: small where the same entries are used again and
     again, large where what is new is what is used. Two lists remember the hashes of what went, each

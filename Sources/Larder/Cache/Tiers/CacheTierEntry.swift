@@ -15,6 +15,9 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   /// How long it lives from now on. Read: what is left, `Expiration.never` for
   /// ever. To be written: nil for what the tier does by default.
   public var expiration: Expiration?
+  /// To be written, and without an expiration: when the caller wrote it, from which the tier's own
+  /// counts; nil for now. Write-back hands entries over later than they were written.
+  public var writtenAt: Date?
 
   /// Makes an entry.
   ///

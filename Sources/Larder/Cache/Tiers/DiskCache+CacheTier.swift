@@ -75,7 +75,7 @@ extension DiskCache: BlockingCacheTier {
   ) throws {
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
-      expiration: entry.expiration, durability: durability)
+      expiration: entry.expiration, writtenAt: entry.writtenAt, durability: durability)
   }
 
   @inlinable

@@ -80,7 +80,9 @@ extension Cache {
 
   /// What there is under a key, by whoever holds its lock.
   private func current(_ key: Key) throws -> Entry? {
-    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) }
+    if let write = queue?.write(forKey: key) {
+      return write.entry(at: clock.date, diskCache?.expiration)
+    }
     if slots.isEmpty { return memoryCache.peek(forKey: key).map { Entry(value: $0) } }
     for slot in slots {
       if let entry = try slot.entry(forKey: key) { return entry }
@@ -89,7 +91,9 @@ extension Cache {
   }
 
   private func current(_ key: Key) async throws -> Entry? {
-    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) }
+    if let write = queue?.write(forKey: key) {
+      return write.entry(at: clock.date, diskCache?.expiration)
+    }
     if slots.isEmpty { return memoryCache.peek(forKey: key).map { Entry(value: $0) } }
     for slot in slots {
       if let entry = try await slot.entry(forKey: key) { return entry }

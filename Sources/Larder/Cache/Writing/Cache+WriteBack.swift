@@ -156,7 +156,8 @@ extension Cache {
     while !outcome.isBlocked, let write = queue.first(), isWanted(write) {
       do {
         // What expired while it waited is to be gone from the tiers, too.
-        try await writeTiers(write.entry(at: clock.date), write.key, nil)
+        let entry = write.tierEntry(at: clock.date, diskCache?.expiration)
+        try await writeTiers(entry, write.key, nil)
         queue.end(write)
       } catch {
         outcome.isBlocked = !Self.isHopeless(error)

@@ -174,11 +174,6 @@ extension Cache {
   func enqueue(
     _ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>
   ) throws {
-    var entry = entry
-    // The disk's own life begins now, and not when the disk has it.
-    if entry != nil, entry?.expiration == nil, let life = diskCache?.expiration {
-      entry?.expiration = life == .never ? nil : life.drawn
-    }
     guard let begins = queue.add(entry, key, at: clock.date) else {
       throw closed()
     }

@@ -26,16 +26,30 @@ final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     /// The version of the first write of the key that no tier has.
     let since: UInt64
 
-    /// The entry as it is to be written: its life ends when it would have ended had it been
+    /// The entry as it is to be read: its life ends when it would have ended had it been
     /// written at once. nil for a removal, and if it has expired.
-    func entry(at now: Date) -> Entry? {
+    ///
+    /// - Parameter standard: The expiration of one that has none of its own; nil: who knows.
+    func entry(at now: Date, _ standard: Expiration?) -> Entry? {
       guard var entry else { return nil }
-      guard let expiration = entry.expiration, expiration != .never else { return entry }
+      guard let expiration = entry.expiration ?? standard, expiration != .never else {
+        return entry
+      }
       // A clock that was set back makes nothing younger than it is.
       if expiration.isExpired(writtenAt: date, now: max(now, date)) { return nil }
       let end = Expiration(afterWrite: expiration.afterWrite, date: expiration.date)
         .expirationDate(from: date)
       entry.expiration = Expiration(afterAccess: expiration.afterAccess, date: end)
+      return entry
+    }
+
+    /// The entry as it is to be written: one without an expiration of its own keeps to the tiers',
+    /// also when that changes.
+    func tierEntry(at now: Date, _ standard: Expiration?) -> Entry? {
+      guard let alive = self.entry(at: now, standard) else { return nil }
+      // A spread is drawn for good, and from when it is drawn.
+      guard var entry, entry.expiration == nil, standard?.spread ?? 0 == 0 else { return alive }
+      entry.writtenAt = date
       return entry
     }
   }
