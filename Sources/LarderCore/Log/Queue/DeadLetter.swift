@@ -86,7 +86,7 @@ extension Coder {
     of coder: Coder<Message>
   ) -> Coder<DeadLetter<Message>> where Value == DeadLetter<Message> {
     Coder<DeadLetter<Message>>(
-      format: coder.format.isEmpty ? "" : String((coder.format.prefix(6) + "+d").suffix(8)),
+      format: CoderFormat.adding("d", to: coder.format),
       encode: { $0.head.bytes + $0.bytes },
       decode: { (data: Data) in
         let read = data.withUnsafeBytes { DeadLetterHead.read($0) }
