@@ -54,7 +54,7 @@ import Testing
     @Sendable func upload(_ event: Event) async throws {
       uploads.withLock { $0.append(event.text) }
     }
-    // Example: queue
+    // Example: share
     var configuration = LogQueueConfiguration<Event>()
     configuration.removesDone = true
     configuration.maximumAttempts = 3

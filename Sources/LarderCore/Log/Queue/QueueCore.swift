@@ -56,7 +56,7 @@ final class QueueCore<Message: Sendable>: HeldQueue {
 
   /// Runs a call, in a session.
   private func call<R: Sendable>(
-    _ body: (QueueSession<Message>, inout Place) throws -> R
+    _ body: @Sendable (QueueSession<Message>, inout Place) throws -> R
   ) throws -> R {
     try place.withLock { place in
       if place.isClosed || suspension.isClosed { throw closedFailure() }
@@ -142,7 +142,7 @@ final class QueueCore<Message: Sendable>: HeldQueue {
 
   /// Runs a call that may change what there is to receive.
   private func change(
-    _ body: (QueueSession<Message>, inout Place) throws -> (result: Bool, wakes: Bool)
+    _ body: @Sendable (QueueSession<Message>, inout Place) throws -> (result: Bool, wakes: Bool)
   ) throws -> Bool {
     let (result, wakes) = try call { session, place in
       let (result, wakes) = try body(session, &place)
@@ -194,7 +194,7 @@ final class QueueCore<Message: Sendable>: HeldQueue {
     if syncs { try session?.sync() }
   }
 
-  private func end(_ change: (inout Place) -> Void) -> QueueFile? {
+  private func end(_ change: @Sendable (inout Place) -> Void) -> QueueFile? {
     place.withLock { place in
       change(&place)
       place.version += 1

@@ -64,8 +64,8 @@ extension QueueFile {
   /// Opens the file, or makes it. Only for one who has the log open for writing.
   ///
   /// - Returns: The file, and the slots that could be read.
-  /// - Throws: `.notALarderFile`, `.incompatibleVersion`, `.configurationMismatch` (another queue's),
-  ///   `.untrusted`, `.diskFull`, `.io`: the file is as it was then.
+  /// - Throws: `.notALarderFile`, `.incompatibleVersion`, `.configurationMismatch` (of another
+  ///   queue), `.untrusted`, `.diskFull`, `.io`: the file is as it was then.
   static func open(
     _ request: Request, _ recovery: inout LogQueueRecovery
   ) throws(LarderError) -> (QueueFile, [QueueSlot]) {

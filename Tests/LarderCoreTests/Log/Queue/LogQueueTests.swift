@@ -12,7 +12,7 @@ import Testing
 
   @Test func messagesComeInTheirOrderAndOnce() throws {
     let queue = try fixture.queue()
-    #expect(try queue.poll(leaseFor: .seconds(1)) == nil as LogJob<String>?)
+    #expect(try queue.poll(leaseFor: .seconds(1)) == nil)
     try fixture.append(1...3)
     for number in 1...3 {
       let job = try #require(try queue.poll(leaseFor: .seconds(1)))
@@ -22,7 +22,7 @@ import Testing
       #expect(try queue.acknowledge(job))
       #expect(try !queue.acknowledge(job))
     }
-    #expect(try queue.poll(leaseFor: .seconds(1)) == nil as LogJob<String>?)
+    #expect(try queue.poll(leaseFor: .seconds(1)) == nil)
     #expect(try fixture.log.consumers == ["work": 3])
     #expect(queue.name == "work")
   }
