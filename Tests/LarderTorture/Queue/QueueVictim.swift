@@ -12,8 +12,8 @@ struct QueueVictim {
   func live() throws {
     do {
       let shop = try QueueShop(plan)
-      if plan.orders.plant == .buriesTwice, let last = shop.deadLetters.reversed().first {
-        try shop.deadLetters.append(last.message)
+      if plan.orders.plant == .buriesTwice, let last = try shop.deadLetters.messages().last {
+        try shop.deadLetters.append(last)
       }
       Acknowledgement.tellReady()
       Lanes.run(QueuePlan.workers) { _, _ in

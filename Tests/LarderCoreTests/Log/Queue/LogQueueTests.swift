@@ -132,9 +132,10 @@ import Testing
     let capacity = try #require(MessageLog<String>.maximumBytes(forMessages: 4, ofSize: 8))
     let fixture = try QueueFixture(capacity: capacity, .overwriteOldest)
     let queue = try fixture.queue()
-    for number in 1...3 { try fixture.log.append(text(number)) }
+    // A reader may have read more before it is overwritten, if there is more.
+    try fixture.log.append(text(1))
     let first = try #require(try queue.poll(leaseFor: .seconds(10)))
-    for number in 4...9 { try fixture.log.append(text(number)) }
+    for number in 2...9 { try fixture.log.append(text(number)) }
     #expect(try queue.drain(leaseFor: .seconds(60)) == [6, 7, 8, 9])
     #expect(try queue.statistics.lost == 4)
     fixture.time.advance(10)
