@@ -39,7 +39,7 @@ final class QueueSession<Message: Sendable> {
     file = opened.file
     acknowledged = opened.acknowledged
     recovered = opened.slots
-    countsLost = opened.watermark > 0
+    countsLost = opened.watermark > 0 || !opened.slots.isEmpty
     state = QueueState(
       window: UInt64(file.header.window), watermark: opened.watermark, lastToken: lastToken)
     cursor = try LogCursor(log.handle, waits: false)
@@ -85,11 +85,14 @@ final class QueueSession<Message: Sendable> {
       guard let (sequence, bytes) = peeked, state.admits(sequence) else { return nil }
       peeked = nil
       let slot = recovered.removeValue(forKey: sequence)
+      let isFirst = !countsLost
       skip(to: sequence)
       switch slot?.state {
       case .done, .dead: state.skip(through: sequence)
       case .pending, nil: state.admit(sequence, bytes, attempts: slot?.attempts ?? 0)
       }
+      // From here on what is missing is lost, also after a restart.
+      if isFirst { try advance() }
     }
   }
 

@@ -142,6 +142,12 @@ import Testing
     let again = try #require(try queue.poll(leaseFor: .seconds(10)))
     #expect(again.sequence == 1)
     #expect(try again.message == first.message)
+    try queue.acknowledge(again)
+    // After a restart it is lost.
+    for number in 10...13 { try fixture.log.append(text(number)) }
+    let next = try fixture.reopen()
+    #expect(try next.drain() == [10, 11, 12, 13])
+    #expect(try next.statistics.lost == 4)
   }
 
   @Test func doneMessagesAreRemovedOnceAllAreDoneWithThem() throws {
