@@ -70,7 +70,7 @@ struct QueueWitness {
     case received = 1
     /// Its acknowledgement returned.
     case acknowledged
-    /// It was given back.
+    /// It is about to be given back.
     case released
   }
 

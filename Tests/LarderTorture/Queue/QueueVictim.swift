@@ -58,8 +58,9 @@ struct QueueShop: Sendable {
     let sequence = job.sequence
     try witness.note(.received, sequence, attempts: job.attempts)
     if plan.fails(sequence) || (plan.failsFirst(sequence) && job.attempts == 1) {
-      try expect(try queue.release(job), "job \(sequence): its lease ended")
+      // First, since another worker may have it before this one could tell.
       try witness.note(.released, sequence, attempts: job.attempts)
+      try expect(try queue.release(job), "job \(sequence): its lease ended")
     } else {
       try acknowledge(job)
       try witness.note(.acknowledged, sequence, attempts: job.attempts)
