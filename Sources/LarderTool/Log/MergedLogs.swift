@@ -33,13 +33,16 @@ final class MergedLogs {
     while follows && !Interruption.isRequested {
       // What was appended before this moment is there to be seen; of what came later one log may
       // show an older message after the other has shown a newer one. So that waits for its turn.
-      let moment = Self.now
+      let moment = Self.now - Self.precision
       if try !gather() && pending.isEmpty { try wait() }
       try print(before: moment)
     }
     try print(before: .max)
     for source in sources { try source.end() }
   }
+
+  /// In nanoseconds: a date has fewer digits than a time.
+  private static let precision: Int64 = 1000
 
   private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1e9) }
 

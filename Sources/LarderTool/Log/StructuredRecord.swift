@@ -82,6 +82,6 @@ struct StructuredRecord {
 enum TimeText {
   /// In UTC and with milliseconds, so that lines can be compared: `2026-03-01T14:30:05.250Z`.
   static func utc(_ date: Date) -> String {
-    date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 }

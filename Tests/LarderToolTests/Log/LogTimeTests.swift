@@ -28,8 +28,8 @@ import Testing
   @Test func messagesAreSelectedByTheTimesThatTheLogKeeps() throws {
     #expect(try append("one\ntwo\n", "--timestamps").code == 0)
     // The second batch has another time: an append is later than the end of the one before it.
-    while try append("three\n").code == 0, try Set(dates).count < 2 {}
-    let dates = try dates
+    while try append("three\n").code == 0, try Set(self.dates).count < 2 {}
+    let dates = try self.dates
     let count = dates.count
     let first = try #require(dates.first).ISO8601Format()
     let all = try Tool.run("log", "cat", log).lines

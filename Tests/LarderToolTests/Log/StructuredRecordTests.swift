@@ -70,7 +70,8 @@ import Testing
         2023-11-14T22:16:20.250Z critical web: gone error="no such host"
 
         """)
-    #expect(try Tool.run("log", "tail", "-n", "1", log).text == run.lines[3] + "\n")
+    let last = try #require(run.lines.last)
+    #expect(try Tool.run("log", "tail", "-n", "1", log).text == "\(last)\n")
     let object = try Tool.run("log", "cat", "--json", "--last", "1", log).object
     let message = try #require(object["message"] as? [String: Any])
     #expect(message["level"] as? String == "critical" && message["line"] as? Int == 7)
@@ -111,7 +112,8 @@ import Testing
     ])
     let run = try Tool.run("log", "cat", log)
     #expect(run.lines.prefix(2) == [#"{"level":"info"}"#, "[1]"])
-    #expect(run.lines[2].hasPrefix(#"{"time":"2023"#) && run.lines[3].hasSuffix("info a: b"))
+    #expect(run.lines.dropFirst(2).first?.hasPrefix(#"{"time":"2023"#) == true)
+    #expect(run.lines.last?.hasSuffix("info a: b") == true)
     #expect(try Tool.run("log", "cat", "--level", "trace", log).lines.count == 1)
     #expect(try Tool.run("log", "cat", "--grep", "^.1.$", log).text == "[1]\n")
     let lines = directory.file("lines.larder").path
@@ -165,7 +167,7 @@ import Testing
     #expect(run.code == 0 && run.errors.isEmpty)
     #expect(run.lines.map(String.init) == expected)
     let objects = try Tool.run("log", "tail", "-n", "100", "--json", log, other.path).lines
-    #expect(objects.count == 50 && objects[0].contains(#""log":""#))
+    #expect(objects.count == 50 && objects.first?.contains(#""log":""#) == true)
 
     let tail = try RunningTool("log", "tail", "-n", "100", "-f", log, other.path)
     for line in expected { #expect(tail.readLine() == line + "\n") }
