@@ -12,15 +12,21 @@ struct Lifetime: Equatable, Sendable {
       expiration = .never
       return
     }
-    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    guard let number = Double(digits), digits.first != ".", number > 0,
-      let seconds = Self.units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()]
-    else {
+    guard let seconds = Self.seconds(text) else {
       throw ValidationError(
         "'\(text)' is not a duration. Write a number above 0 with a unit (s, m, h, d or w), "
           + "such as 90s, 12h or 30d, or never.")
     }
-    expiration = .seconds(number * seconds)
+    expiration = .seconds(seconds)
+  }
+
+  /// How long a duration with a unit is; nil for what is none.
+  static func seconds(_ text: String) -> Double? {
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    guard let number = Double(digits), digits.first != ".", number > 0,
+      let unit = units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()]
+    else { return nil }
+    return number * unit
   }
 
   private static let units: [String: Double] = [
