@@ -46,7 +46,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   let watch = LogWatch()
   let syncer = LogSyncer()
   /// Why a log that was asked to write cannot: the file has other limits.
-  let mismatch: LarderError?
+  package let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.
   let isReader: Bool
 
