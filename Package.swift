@@ -119,7 +119,8 @@ let package = Package(
       description: "Statistics as metrics, in LarderMetrics; adds a dependency on swift-metrics."),
     .trait(
       name: "ServiceLifecycle",
-      description: "An orderly end, in LarderLifecycle; adds a dependency on swift-service-lifecycle."),
+      description:
+        "An orderly end, in LarderLifecycle; adds a dependency on swift-service-lifecycle."),
     .trait(
       name: "Configuration",
       description: "Configured stores, in LarderConfiguration; adds one on swift-configuration."),

@@ -82,8 +82,8 @@
     /// | key | what |
     /// |---|---|
     /// | `name` | text |
-    /// | `memory.…` | as of ``LarderCore/MemoryCacheConfiguration`` |
-    /// | `disk.…` | as of ``Larder/DiskCacheConfiguration`` |
+    /// | `memory.…` | as of `MemoryCacheConfiguration` |
+    /// | `disk.…` | as of `DiskCacheConfiguration` |
     /// | `expiration` | a duration after the write, or `never`: in both, unless they have their own |
     /// | `writePolicy` | `writeThrough` or `writeBack` |
     /// | `negativeLifetime` | a duration |

@@ -15,7 +15,7 @@
     /// | `onMismatch` | `readOnly` or `adapt` |
     /// | `trustsOtherUsers` | `true` or `false` |
     ///
-    /// Size and policy are no part of it: read them by `size(forKey:)` and ``whenFull(from:)``.
+    /// Size and policy are no part of it: read them by `size(forKey:)` and `whenFull(from:)`.
     ///
     /// - Parameter config: Where the keys are.
     /// - Throws: `.invalidArgument` for a value that makes no sense. The message has the key.

@@ -4,7 +4,8 @@
   public import Larder
   public import LarderCore
 
-  /// What a ``StoreService`` shuts down: every store of Larder that has a file or a folder, and yours.
+  /// What a ``StoreService`` shuts down: every store of Larder that has a file or a folder, and
+  /// yours.
   public protocol ServiceStore: Sendable {
     /// Brings what waits in memory to where it belongs. Does nothing by default.
     ///

@@ -37,8 +37,8 @@
     /// - Parameters:
     ///   - fileURL: The file. Its directory has to exist.
     ///   - configuration: Everything else; see there for the defaults.
-    /// - Throws: As `MessageLog` does when it is opened; `.configurationMismatch` too, if the file has
-    ///   another size or policy and the configuration says that it is only to be read then.
+    /// - Throws: As `MessageLog` does when it is opened; `.configurationMismatch` too, if the file
+    ///   has another size or policy and the configuration says that it is only to be read then.
     /// - Complexity: As opening a `MessageLog`.
     public init(
       fileURL: URL, configuration: LogDestinationConfiguration = .init()
@@ -53,9 +53,9 @@
       }
     }
 
-    /// Log calls whose message was not written, because the log was full, closed or suspended, or the
-    /// message larger than it; and those at ``LogDestinationConfiguration/criticalDurability`` whose
-    /// sync failed.
+    /// Log calls whose message was not written, because the log was full, closed or suspended, or
+    /// the message larger than it; and those at ``LogDestinationConfiguration/criticalDurability``
+    /// whose sync failed.
     ///
     /// - Complexity: O(1).
     public var lostCount: UInt64 { lost.load(ordering: .relaxed) }

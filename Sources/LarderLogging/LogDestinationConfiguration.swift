@@ -26,16 +26,16 @@
     /// waits for a device; a file of another size or policy is adapted by default.
     public var log = MessageLogConfiguration(onMismatch: .adapt)
 
-    /// What a message of level `critical` survives when its log call returns: the end of the process
-    /// by default, as every other message. With `.power` such a call waits for the device, and
-    /// blocks its thread meanwhile.
+    /// What a message of level `critical` survives when its log call returns: the end of the
+    /// process by default, as every other message. With `.power` such a call waits for the device,
+    /// and blocks its thread meanwhile.
     public var criticalDurability: Durability = .process
 
-    /// Whether a value of metadata with these attributes is written as `<hidden>`; nil, the default:
-    /// none is.
+    /// Whether a value of metadata with these attributes is written as `<hidden>`; nil, the
+    /// default: none is.
     ///
-    /// Called with the attributes of each value, those inside of arrays and dictionaries too, on the
-    /// thread that logs. Must not log.
+    /// Called with the attributes of each value, those inside of arrays and dictionaries too, on
+    /// the thread that logs. Must not log.
     ///
     /// ```swift
     /// configuration.hidesMetadata = { $0[Sensitivity.self] == .sensitive }

@@ -13,8 +13,8 @@
   /// disk: it waits for no device, and never throws or traps. What cannot be written is counted:
   /// ``LogDestination/lostCount``.
   ///
-  /// **Concurrency.** A value; safe to pass between threads. A change of level or metadata is seen by
-  /// this handler alone, not by its copies; all share the destination.
+  /// **Concurrency.** A value; safe to pass between threads. A change of level or metadata is seen
+  /// by this handler alone, not by its copies; all share the destination.
   public struct MessageLogHandler: LogHandler {
     /// The logger's label, part of every record.
     public let label: String

@@ -21,9 +21,9 @@
   /// await metrics.run()
   /// ```
   ///
-  /// A read, a write or a load costs nothing more for it: the stores count anyway, and only a sample
-  /// looks at what they counted. Counters grow by what happened since the last sample; together they
-  /// are what ``LarderCore/CacheStatistics`` and the others say.
+  /// A read, a write or a load costs nothing more for it: the stores count anyway, and only a
+  /// sample looks at what they counted. Counters grow by what happened since the last sample;
+  /// together they are what `CacheStatistics` and the others say.
   ///
   /// A store that nobody else refers to any more is forgotten, and one that is closed is not
   /// reported.
@@ -39,7 +39,7 @@
     ///
     /// - Parameters:
     ///   - factory: Where the metrics go; nil, the default: where `MetricsSystem.factory` says now.
-    ///   - interval: How often ``run()`` takes a sample; 10 seconds by default, and a millisecond at
+    ///   - interval: How often ``run()`` takes a sample; 10 seconds by default, a millisecond at
     ///     least.
     ///   - clock: By which it waits; the system's by default.
     /// - Complexity: O(1).

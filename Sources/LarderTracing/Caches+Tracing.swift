@@ -14,9 +14,9 @@
     /// }
     /// ```
     ///
-    /// The span is a child of that of the caller which started the load, and has the load's failure.
-    /// A value that is there, and a caller that waits for the load of another one, have none. Never is
-    /// the key part of a span.
+    /// The span is a child of that of the caller which started the load, and has the load's
+    /// failure. A value that is there, and a caller that waits for the load of another one, have
+    /// none. Never is the key part of a span.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -39,8 +39,8 @@
   }
 
   extension Cache {
-    /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it within
-    /// a span.
+    /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it
+    /// within a span.
     ///
     /// ```swift
     /// let user = try await users.value(forKey: id, tracing: "load user") {
@@ -48,9 +48,9 @@
     /// }
     /// ```
     ///
-    /// The span is a child of that of the caller which started the load, and has the load's failure.
-    /// A value that is there, and a caller that waits for the load of another one, have none. Never is
-    /// the key part of a span.
+    /// The span is a child of that of the caller which started the load, and has the load's
+    /// failure. A value that is there, and a caller that waits for the load of another one, have
+    /// none. Never is the key part of a span.
     ///
     /// - Parameters:
     ///   - key: The key.

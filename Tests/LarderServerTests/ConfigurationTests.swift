@@ -68,15 +68,16 @@
       let config = reader([
         "durability": "power", "syncInterval": "never", "consumerSlots": 3, "onMismatch": "adapt",
         "trustsOtherUsers": true, "whenFull": "refuse", "maximumBytes": "1GiB",
-        "byteLimit": "100M", "keyRule": "diskLruCache", "criticalDurability": "power",
-        "isReadOnly": false, "inlineThreshold": 100,
+        "criticalDurability": "power", "pages.byteLimit": "100M",
+        "pages.keyRule": "diskLruCache", "pages.isReadOnly": false, "pages.inlineThreshold": 100,
+        "pages.trustsOtherUsers": true,
       ])
       let log = try MessageLogConfiguration(config: config)
       #expect(log.durability == .power && log.syncInterval == nil && log.consumerSlots == 3)
       #expect(log.onMismatch == .adapt && log.trustsOtherUsers)
       #expect(try MessageLogConfiguration.whenFull(from: config) == .refuse)
       #expect(try config.size(forKey: "maximumBytes") == 1 << 30)
-      let entries = try EntryCacheConfiguration(config: config)
+      let entries = try EntryCacheConfiguration(config: config.scoped(to: "pages"))
       #expect(entries.byteLimit == 100 << 20 && entries.keyRule == .diskLruCache)
       #expect(entries.inlineThreshold == 100 && entries.trustsOtherUsers)
       #if Logging
@@ -95,13 +96,15 @@
       #expect(disk.countLimit == 1000 && disk.costLimit == 4096 && disk.tracksUse)
     }
 
-    @Test(arguments: [
-      ("costLimit", "64 sheep"), ("costLimit", "-1"), ("costLimit", 1.5), ("costLimit", -1),
-      ("costLimit", ConfigValue(.stringArray(["1", "2"]), isSecret: false)), ("countLimit", "many"), ("countLimit", -1), ("countLimit", true),
-      ("expiration", "60"), ("expiration", 60), ("expiration", "30m1h"), ("expiration", "-5s"),
-      ("flushInterval", "soon"), ("flushInterval", true), ("durability", "diamond"),
-      ("durability", 1), ("tracksUse", "maybe"), ("tracksUse", 7),
-    ] as [(String, ConfigValue)])
+    @Test(
+      arguments: [
+        ("costLimit", "64 sheep"), ("costLimit", "-1"), ("costLimit", 1.5), ("costLimit", -1),
+        ("costLimit", ConfigValue(.stringArray(["1", "2"]), isSecret: false)),
+        ("countLimit", "many"), ("countLimit", -1), ("countLimit", true),
+        ("expiration", "60"), ("expiration", 60), ("expiration", "30m1h"), ("expiration", "-5s"),
+        ("flushInterval", "soon"), ("flushInterval", true), ("durability", "diamond"),
+        ("durability", 1), ("tracksUse", "maybe"), ("tracksUse", 7),
+      ] as [(String, ConfigValue)])
     func nonsenseIsAnErrorThatNamesTheKey(key: String, value: ConfigValue) throws {
       let config = reader([AbsoluteConfigKey([key]): value])
       let error = error { try DiskCacheConfiguration<Int, Int>(config: config) }
@@ -111,7 +114,8 @@
 
     @Test func nonsenseInAPolicyIsAnError() throws {
       let config = reader(["policy": "best", "writePolicy": "never", "keyRule": "none"])
-      #expect(errorCode { try MemoryCacheConfiguration<Int, Int>(config: config) } == .invalidArgument)
+      #expect(
+        errorCode { try MemoryCacheConfiguration<Int, Int>(config: config) } == .invalidArgument)
       #expect(errorCode { try CacheConfiguration<Int, Int>(config: config) } == .invalidArgument)
       #expect(errorCode { try EntryCacheConfiguration(config: config) } == .invalidArgument)
     }

@@ -139,7 +139,9 @@
       let destination = try destination()
       let text = String(repeating: "x", count: length)
       let many = Dictionary(
-        uniqueKeysWithValues: (0..<min(length, 300)).map { ("\($0)", Logger.MetadataValue.string("v")) })
+        uniqueKeysWithValues: (0..<min(length, 300)).map {
+          ("\($0)", Logger.MetadataValue.string("v"))
+        })
       logger(destination).info("\(text)", metadata: many)
       let record = try #require(try destination.log.messages().first)
       #expect(record.message == text && record.metadata == many)
@@ -152,7 +154,9 @@
       logger(destination).info("m", metadata: ["deep": value])
       var found = try #require(try destination.log.messages().first?.metadata["deep"])
       var depth = 0
-      while case .array(let items) = found, let item = items.first { (found, depth) = (item, depth + 1) }
+      while case .array(let items) = found, let item = items.first {
+        (found, depth) = (item, depth + 1)
+      }
       #expect(found == "…" && depth == 32)
     }
 

@@ -29,7 +29,9 @@
       try await users.close()
       let log = try MessageLog<LogRecord>(readingFrom: directory.file("server.log"))
       let records = try log.messages()
-      let stored = records.filter { $0.message == "stored" }.map { $0.metadata["user"]?.description }
+      let stored = records.filter { $0.message == "stored" }.map {
+        $0.metadata["user"]?.description
+      }
       #expect(stored == (0..<500).map { "\($0)" })
       #expect(try log.recovery.wasClosed)
     }

@@ -25,7 +25,9 @@
         notes.withLock { $0.append("\(name) \(step)") }
         if step == fails { throw LarderError(.diskFull, step) }
         // As a device that never answers: not even a cancellation ends it.
-        if step == hangs { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        if step == hangs {
+          await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
       }
     }
 
@@ -41,7 +43,8 @@
     }
 
     private func run(_ service: StoreService) async throws {
-      let group = ServiceGroup(services: [service], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
+      let group = ServiceGroup(
+        services: [service], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
       await group.triggerGracefulShutdown()
       try await group.run()
     }
@@ -112,7 +115,8 @@
       #expect(errorCode { try log.count } == .closed)
       #expect(errorCode { try disk.isEmpty } == .closed)
       #expect(errorCode { try entries.statistics } == .closed)
-      #expect(try MessageLog(readingFrom: directory.file("log"), coder: .string).messages() == ["one"])
+      #expect(
+        try MessageLog(readingFrom: directory.file("log"), coder: .string).messages() == ["one"])
       let again = try Cache<String, String>(path: path)
       #expect(try await again.value(forKey: "key") == "value")
       try await again.close()

@@ -407,7 +407,8 @@ struct HouseTests {
       "Logging", "Metrics", "ServiceLifecycle", "Configuration", "Tracing",
     ]
     for folder in ["LarderCore", "Larder", "LarderCompatibility", "LarderTool"] {
-      expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/\(folder)/") }) { line in
+      expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/\(folder)/") }) {
+        line in
         servers.contains { line.hasSuffix("import " + $0) }
       }
     }

@@ -9,7 +9,8 @@ import Testing
   @Test(
     arguments: [
       ("0", 0), ("4096", 4096), ("1k", 1024), ("1 KiB", 1024), ("1kB", 1000), ("64MiB", 64 << 20),
-      ("1.5GiB", 3 << 29), ("1_000", 1000), ("1T", 1 << 40), ("9007199254740993", 9_007_199_254_740_993),
+      ("1.5GiB", 3 << 29), ("1_000", 1000), ("1T", 1 << 40),
+      ("9007199254740993", 9_007_199_254_740_993),
     ] as [(String, UInt64)])
   func sizes(text: String, bytes: UInt64) throws {
     #expect(try WrittenSize(text).bytes == bytes)
