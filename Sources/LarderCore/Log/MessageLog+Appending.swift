@@ -67,8 +67,8 @@ extension MessageLog {
     return sequence
   }
 
-  /// Appends a message that is encoded already, at a durability of `.process`, and waits neither for
-  /// the device nor for the resumption of a suspended log.
+  /// Appends a message that is encoded already, at a durability of `.process`, and waits neither
+  /// for the device nor for the resumption of a suspended log.
   package func append(encoded bytes: UnsafeRawBufferPointer) throws(LarderError) -> UInt64 {
     let sequence = try handle.append(bytes, waits: false)
     signal.notify()
