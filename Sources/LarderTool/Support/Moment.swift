@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Foundation
+import LarderCore
 
 /// A time, as people write it: `10m` ago, `2026-03-01`, `2026-03-01T14:30`,
 /// `2026-03-01T14:30:05.25Z`.
@@ -11,7 +12,7 @@ struct Moment: Equatable, Sendable {
   init(_ text: String) throws { try self.init(text, now: Date()) }
 
   init(_ text: String, now: Date, zone: TimeZone = .current) throws {
-    if let seconds = Lifetime.seconds(text) {
+    if let seconds = try? WrittenDuration(text).seconds, seconds > 0 {
       date = now - seconds
     } else if let date = Self.date(text, zone) {
       self.date = date
