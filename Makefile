@@ -11,10 +11,10 @@ INSTALL ?= install
 BUILD ?= .build
 # More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
 SWIFT_FLAGS ?=
-# What a user has to ask for, tests and documentation have: it adds swift-crypto, a minute to build.
-TRAITS = --traits Encryption
-# What servers have besides; minutes to build, and so tested by a target of its own.
+# What a user has to ask for, tests and documentation have: swift-crypto, and what servers use. Their
+# packages take minutes to build; the sanitizers build without them, as most users do.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
+TRAITS = --traits Encryption,$(SERVER)
 # Tests call the C core millions of times, so it is optimised where Swift is not.
 FAST_C = -Xcc -O1
 SWIFT_TEST = swift test --disable-xctest $(FAST_C) $(SWIFT_FLAGS)
@@ -97,7 +97,7 @@ test-swift: peers ## run the Swift tests alone
 	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
 
 .PHONY: test-server
-test-server: ## run the tests of what servers have besides; SERVER=Logging for one trait alone
+test-server: ## run the tests of what servers use without other traits; SERVER=Logging for one alone
 	$(SWIFT_TEST) --traits $(SERVER) --scratch-path .build-server --filter LarderServerTests
 
 .PHONY: check-packages
@@ -371,7 +371,7 @@ SYMBOLS = .build/docs/symbols
 DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
   LarderMetrics LarderLifecycle LarderConfiguration LarderTracing
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
-DECLARE = swift build $(TRAITS),$(SERVER) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
+DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(addprefix -I ,$(sort $(dir $(shell find Sources -name module.modulemap)))) \
@@ -401,4 +401,4 @@ BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 .PHONY: api-diff
 api-diff: deps ## list public Swift declarations that a change breaks; BASE=, by default the latest tag
 	@[ "$(BASE)" ] || { echo "api-diff: no tag to compare with; name a commit: BASE=main"; exit 64; }
-	swift package --scratch-path $(BUILD) $(TRAITS),$(SERVER) diagnose-api-breaking-changes $(BASE)
+	swift package --scratch-path $(BUILD) $(TRAITS) diagnose-api-breaking-changes $(BASE)
