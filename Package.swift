@@ -79,6 +79,13 @@ let bundledLMDB: [CSetting] =
   let privacy = (excluded: ["PrivacyInfo.xcprivacy"], resources: [Resource]())
 #endif
 
+/// What LarderRemote is built on, with its trait.
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Remote"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Remote"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Remote"])),
+]
+
 let package = Package(
   name: "larder",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -88,6 +95,7 @@ let package = Package(
     .library(name: "LarderCompatibility", targets: ["LarderCompatibility"]),
     .library(name: "LarderCompression", targets: ["LarderCompression"]),
     .library(name: "LarderEncryption", targets: ["LarderEncryption"]),
+    .library(name: "LarderRemote", targets: ["LarderRemote"]),
     .library(name: "CLarder", targets: ["CLarder"]),
     .library(name: "CLarderStore", targets: ["CLarderStore"]),
     .executable(name: "larder", targets: ["LarderTool"]),
@@ -95,12 +103,17 @@ let package = Package(
   traits: [
     .trait(
       name: "Encryption",
-      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.")
+      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto."),
+    .trait(
+      name: "Remote",
+      description: "A Redis or Valkey server behind caches, in LarderRemote; adds swift-nio."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     // Not even fetched without its trait.
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ] + lmdbPackage,
   targets: [
     // How the C core talks to the system. It needs more of the C library than C11 has.
@@ -132,6 +145,8 @@ let package = Package(
           name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ],
       swiftSettings: swift),
+    .target(
+      name: "LarderRemote", dependencies: ["Larder", "LarderCore"] + nio, swiftSettings: swift),
     .executableTarget(
       name: "LarderTool",
       dependencies: [
@@ -187,6 +202,10 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderCompatibilityTests", dependencies: ["LarderCompatibility", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderRemoteTests",
+      dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"] + nio,
       swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],

@@ -381,12 +381,17 @@ struct HouseTests {
   }
 
   @Test func dependenciesPointDownwards() {
+    let remote = ["LarderRemote", "NIOCore", "NIOPosix", "NIOSSL"]
     let above = [
       "Sources/LarderCore/": [
         "Larder", "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
         "LarderEncryption", "CZlib", "Crypto",
-      ],
+      ] + remote,
       "Sources/Larder/": [
+        "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
+        "LarderEncryption", "CZlib", "Crypto",
+      ] + remote,
+      "Sources/LarderRemote/": [
         "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
         "LarderEncryption", "CZlib", "Crypto",
       ],
@@ -407,7 +412,7 @@ struct HouseTests {
     let traps = ["fatalError(", "precondition(", "preconditionFailure(", "try! ", " as! "]
     let libraries = [
       "Sources/LarderCore/", "Sources/Larder/", "Sources/LarderCompatibility/",
-      "Sources/LarderCompression/", "Sources/LarderEncryption/",
+      "Sources/LarderCompression/", "Sources/LarderEncryption/", "Sources/LarderRemote/",
     ]
     let files = SourceTree.swift.filter { file in
       libraries.contains { file.path.hasPrefix($0) }
