@@ -24,6 +24,9 @@ public struct AdaptiveModel: EvictionModel {
   private var refused = 0
   /// Used again since they were stored, or back from where they went.
   private var usedAgain: Set<UInt64> = []
+  /// Told of in this turn, and what came in it: an eighth of the capacity ends it.
+  private var told: Set<UInt64> = []
+  private var came: UInt64 = 0
   /// What the index has.
   public var figures = EvictionFigures()
 
@@ -42,12 +45,19 @@ public struct AdaptiveModel: EvictionModel {
       }
       refused = 0
       usedAgain = []
+      beginTurn()
       return
     }
     let limit = figures.countLimit
     if limit < sketch.entries { sketch.resize(limit) }
     if limit / 4 < windowGhost.room { windowGhost.resize(limit / 4) }
     if limit / 4 < mainGhost.room { mainGhost.resize(limit / 4) }
+  }
+
+  /// Nothing was told of in it yet.
+  private mutating func beginTurn() {
+    came = 0
+    told = []
   }
 
   // MARK: - Weights
@@ -121,7 +131,11 @@ public struct AdaptiveModel: EvictionModel {
   /// Into the window; or into the protected part, if it comes back and would win.
   public mutating func insert(_ key: UInt64, hash: UInt32, isNew: Bool) {
     hashes[key] = hash
-    if figures.count > sketch.entries, sketch.entries > 0 || isHalfFull {
+    came += 1
+    if came >= figures.capacity / 8 { beginTurn() }
+    if isNew { told.remove(key) }
+    let mayGrow = figures.count > sketch.entries && sketch.entries < figures.countLimit
+    if mayGrow, sketch.entries > 0 || isHalfFull {
       sketch.resize(min(2 * figures.count, figures.countLimit))
     }
     sketch.add(hash)
@@ -145,12 +159,14 @@ public struct AdaptiveModel: EvictionModel {
 
   /// First in the window, or in the protected part of main.
   public mutating func touch(_ key: UInt64) {
+    if told.contains(key) { return }
     sketch.add(hashes[key] ?? 0)
     usedAgain.insert(key)
     if window.keys.contains(key) {
       window.keys.moveFirst(key)
       return
     }
+    told.insert(key)
     remove(key)
     protected.putFirst(key, costs)
     shrinkProtected()

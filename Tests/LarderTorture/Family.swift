@@ -41,5 +41,9 @@ struct Family: Sendable {
       area: "suspend", name: "kill", share: 3,
       summary: "suspended and resumed under load, SIGKILL at a random moment",
       body: SuspendKillFamily.run),
+    Family(
+      area: "queue", name: "kill", share: 3,
+      summary: "SIGKILL while eight workers do jobs: none lost, none again, each letter once",
+      body: QueueKillFamily.run),
   ]
 }

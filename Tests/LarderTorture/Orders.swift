@@ -77,6 +77,7 @@ struct Orders {
       switch family.area {
       case "entry": try EntryVictim(self).live()
       case "migration": try MigrationVictim(self).live()
+      case "queue": try QueueVictim(self).live()
       case "suspend": try SuspendVictim(self).live()
       default: try ArchiveVictim(self).live()
       }

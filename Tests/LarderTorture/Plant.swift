@@ -23,4 +23,6 @@ enum Plant: String, CaseIterable {
   case keepsLock = "keeps-lock"
   /// Of several, the last is not deleted.
   case deleteForgets = "delete-forgets"
+  /// What was buried is buried again after a kill.
+  case buriesTwice = "buries-twice"
 }

@@ -67,15 +67,17 @@ struct Acknowledgement {
 /// The end of a victim.
 struct Killing {
   /// Starts a victim, kills it at a moment drawn, and gives what it had done until then.
+  ///
+  /// - Parameter most: The steps after which it is killed, at the latest.
   static func kill(
-    _ orders: Orders, lanes: Int, _ dice: inout Dice
+    _ orders: Orders, lanes: Int, _ dice: inout Dice, most: Int = 400
   ) throws -> Acknowledgement.Reader {
     var orders = orders
     orders.duty = .die
     let victim = try Child(orders.arguments)
     var heard = Acknowledgement.Reader(lanes: lanes)
     // Now and then while it opens; mostly after some steps, at once or a little later.
-    let wanted = dice.oneIn(5) ? nil : dice.oneIn(4) ? dice.below(5) : dice.between(1, 400)
+    let wanted = dice.oneIn(5) ? nil : dice.oneIn(4) ? dice.below(5) : dice.between(1, most)
     var end = Date() + (wanted == nil ? Double(dice.below(60)) / 1000 : 10)
     var isEnding = wanted == nil
     while true {

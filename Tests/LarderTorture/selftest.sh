@@ -109,6 +109,8 @@ planted neighbour archive damage
 planted migrates-twice migration kill
 planted keeps-lock suspend kill
 planted early-acknowledgement suspend kill
+planted early-acknowledgement queue kill
+planted buries-twice queue kill
 END
     [ "$(uname)" = Linux ] || return 0
     cat <<'END'

@@ -112,6 +112,8 @@ INDEX_EARLY_END) in_file CLarder/index/expiry.c '/^larder_index_slot larder_inde
     }' ;;
 INDEX_LIST_COST) in_file CLarder/index/index.c \
     's/if (list != LIST_NONE) index->lists/if (0) index->lists/' ;;
+INDEX_TOLD_TAKEN) in_file CLarder/index/segment.c \
+    's/^        larder_index_clear_told(index, slot);//' ;;
 INDEX_WEIGHS_ALIKE) in_file CLarder/index/policy/adaptive.c '/^static index_total weight_of/,/^}/{
     s/return .*/return (void)index, (void)slot, 1;/
     }' ;;

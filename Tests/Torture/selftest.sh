@@ -175,6 +175,7 @@ planted INDEX_READS_GRACE memory
 planted INDEX_LONG_GRACE memory
 planted INDEX_EARLY_END memory
 planted INDEX_LIST_COST memory
+planted INDEX_TOLD_TAKEN memory
 planted INDEX_WEIGHS_ALIKE memory
 planted INDEX_FORGETS_WEIGHT memory
 planted_for_hostile STORE_LEADS_TWICE 3000

@@ -4,7 +4,8 @@
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
 #   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log,
 #                                       AREA=memory, AREA=store, AREA=entry, AREA=archive,
-#                                       AREA=migration, AREA=suspend: the last four in Swift
+#                                       AREA=migration, AREA=suspend, AREA=queue: the last five in
+#                                       Swift
 #   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
@@ -87,8 +88,8 @@ TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \*
 
 # Entries and archives have a harness in Swift, built as the tests are, so that both share the work.
 # If all areas have a turn, a fifth of the time is theirs.
-TORTURE_IN_C = $(filter-out entry archive migration suspend,$(AREA))
-TORTURE_IN_SWIFT = $(filter entry archive migration suspend all,$(AREA))
+TORTURE_IN_C = $(filter-out entry archive migration suspend queue,$(AREA))
+TORTURE_IN_SWIFT = $(filter entry archive migration suspend queue all,$(AREA))
 TORTURE_SWIFT = $(BUILD)/debug
 TORTURE_SWIFT_SECONDS = $(if $(TORTURE_IN_SWIFT),$(if $(TORTURE_IN_C),$(shell expr \
   $(TORTURE_SECONDS) / 5),$(TORTURE_SECONDS)),0)

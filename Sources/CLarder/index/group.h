@@ -172,6 +172,12 @@ static inline void tag_mark_read(uint8_t *group, uint32_t place) {
     if ((tag & TAG_READ) == 0) tag_set(group, place, tag | TAG_READ);
 }
 
+/** Whether a tag says that its entry was told to the policy, and speaks of this turn. */
+static inline bool tag_was_told(const larder_index *index, const index_segment *segment,
+                                uint8_t tag) {
+    return (tag & TAG_READ) != 0 && segment->turn == index->turn;
+}
+
 static inline void segment_mark_read(const larder_index *index, larder_index_slot slot) {
     const uint32_t place = index_place_of(slot);
     tag_mark_read(group_at(index, index_segment_of(index, slot), place / GROUP_PLACES),

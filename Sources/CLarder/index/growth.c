@@ -113,7 +113,10 @@ static void segment_empty_into(larder_index *index, index_segment *old, uint32_t
                                index_segment *const *parts, uint32_t bits) {
     filling into[PARTS_MAX];
     const uint32_t offset = index->payload_offset, stride = index->payload_stride;
-    for (uint32_t i = 0; i < 1u << bits; i++) into[i] = (filling){.segment = parts[i]};
+    for (uint32_t i = 0; i < 1u << bits; i++) {
+        into[i] = (filling){.segment = parts[i]};
+        parts[i]->turn = old->turn;
+    }
     directory_lead(index, word_there, old->depth, parts, bits);
     for (uint32_t group = 0; group < old->group_count; group++) {
         uint8_t *source = group_at(index, old, group);

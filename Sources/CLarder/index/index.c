@@ -236,14 +236,18 @@ static inline void reader_add_cost(const larder_index *index, index_reader *read
     if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
 }
 
-// Whether a writer has to come: a buffer is full, or stamps run out.
-static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot) {
-    if (index->notes_reads && reader->noted < READER_NOTES) {
+// Whether a writer has to come: a buffer is full, or stamps run out. `group` has the entry's tag.
+static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot,
+                        const uint8_t *group) {
+    const bool notes =
+        index->notes_reads && !tag_was_told(index, index_segment_of(index, slot),
+                                            tag_get(group, index_place_of(slot) % GROUP_PLACES));
+    if (notes && reader->noted < READER_NOTES) {
         reader->notes[reader->noted++] = slot;
         return reader->noted == READER_NOTES;
     }
     reader_add_cost(index, reader, slot);
-    if (index->notes_reads) return true;
+    if (index->notes_reads) return notes;
     if (index->stamps_reads) {
         const uint32_t stamp = reader_stamp(index, reader);
         atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
@@ -284,7 +288,10 @@ void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slo
     } else if (outcome != LARDER_INDEX_QUIET) {
         reader->hits++;
         if (index->is_timed) larder_index_extend_life(index, outcome);
-        wants_writer = reader_note(index, reader, outcome);
+        const index_segment *segment = index_segment_of(index, outcome);
+        wants_writer =
+            reader_note(index, reader, outcome,
+                        group_at(index, segment, index_place_of(outcome) / GROUP_PLACES));
         if (index->marks_reads) segment_mark_read(index, outcome);
     }
     leave_reader(index, reader, wants_writer);
@@ -304,7 +311,7 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
         tag_mark_read((uint8_t *)(uintptr_t)probe->tags,
                       index_place_of(probe->slot) - probe->group * GROUP_PLACES);
     if (!index->marks_reads || index->stamps_reads || index->has_costs)
-        wants_writer = reader_note(index, reader, probe->slot);
+        wants_writer = reader_note(index, reader, probe->slot, probe->tags);
     leave_reader(index, reader, wants_writer);
 }
 

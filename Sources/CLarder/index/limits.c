@@ -53,11 +53,13 @@ static larder_status drop_lists(larder_index *index) {
     (void)larder_index_sort(index, slots); // From the lists, which takes no memory.
     larder_index_drop_array(index, ARRAY_LINKS);
     larder_index_empty_lists(index);
+    const bool was_told = index->notes_reads;
     larder_index_set_limited(index, false);
     for (size_t i = 0; i < index->count; i++) {
         // Without lists it would say that the entry was read since it was stored.
         const unsigned ended = MARK_LIST | MARK_USES | MARK_READ;
         *index_mark_of(index, slots[i]) &= (uint8_t)~ended;
+        if (was_told) larder_index_clear_told(index, slots[i]);
         larder_index_stamp(index, slots[i]);
     }
     free(slots);

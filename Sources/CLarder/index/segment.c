@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entries as they lie in their segments: marks of reads, steps over all, the check of places.
+#include <string.h>
+
 #include "index/group.h"
 
 static uint8_t *group_of_slot(const larder_index *index, larder_index_slot slot) {
@@ -32,10 +34,47 @@ void larder_index_move_read_mark(const larder_index *index, larder_index_slot sl
     if (!index->marks_reads && take_tag_mark(index, slot)) *index_mark_of(index, slot) |= MARK_READ;
 }
 
+// What the tags of a segment say of another turn is taken out of all of them at once. The byte
+// behind a group's tags is none.
+static void begin_turn(const larder_index *index, index_segment *segment) {
+    static const uint8_t hashes[GROUP_HEAD_BYTES] = {
+        TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH,
+        TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, TAG_HASH, 0xFF};
+    uint64_t masks[2];
+    memcpy(masks, hashes, sizeof masks);
+    for (uint32_t group = 0; group < segment->group_count; group++) {
+        _Atomic uint64_t *words = (_Atomic uint64_t *)(uintptr_t)group_at(index, segment, group);
+        for (uint32_t i = 0; i < 2; i++) {
+            const uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
+            atomic_store_explicit(&words[i], word & masks[i], memory_order_relaxed);
+        }
+    }
+    segment->turn = index->turn;
+}
+
+void larder_index_set_told(const larder_index *index, larder_index_slot slot) {
+    index_segment *segment = index_segment_of(index, slot);
+    if (segment->turn != index->turn) begin_turn(index, segment);
+    segment_mark_read(index, slot);
+}
+
+void larder_index_clear_told(const larder_index *index, larder_index_slot slot) {
+    (void)take_tag_mark(index, slot);
+}
+
+bool larder_index_was_told(const larder_index *index, larder_index_slot slot) {
+    const uint8_t tag = tag_get(group_of_slot(index, slot), index_place_of(slot) % GROUP_PLACES);
+    return tag_was_told(index, index_segment_of(index, slot), tag);
+}
+
 // Whether it was read since it was taken. Where the order of eviction needs to know whether it was
 // read at all, the mark keeps that.
 static bool take_read(const larder_index *index, larder_index_slot slot) {
-    if (!index->marks_reads) return take_mark(index, slot);
+    if (!index->marks_reads) {
+        // Only what is told is marked.
+        larder_index_clear_told(index, slot);
+        return take_mark(index, slot);
+    }
     const bool was_read = take_tag_mark(index, slot);
     if (was_read && !index->is_limited) *index_mark_of(index, slot) |= MARK_READ;
     return was_read;

@@ -10,7 +10,7 @@
         +----------------+--+------------+------------+---   ---+-------------+   an Int -> Int
 
     A tag is 0 for a free place, else 7 bits of the hash; its top bit says that the entry was read
-    (see "without limits"). `o` counts the entries whose home this group is, or on whose way it
+    (see "without limits"), or told (see "lists"). `o` counts the entries whose home this group is, or on whose way it
     lies, and that found it full: a search goes on to the next group only if it is not 0. It sticks
     at 255. What a search does not read lies in arrays of its own beside the groups.
 
@@ -23,7 +23,9 @@
 
     **Lists.** With a limit, each entry is in one of a few lists, which are links between slots, in
     the order the policy wants. What readers did is noted in small buffers, one for each
-    processor, and told to the policy when a buffer is full or a writer comes.
+    processor, and told to the policy when a buffer is full or a writer comes. A policy may count
+    turns: then what it heard of an entry in this turn is in the entry's tag, and it need not hear
+    of it again before the next one. So where little comes and goes, little is told.
     **Without limits** nothing has to go, and there are no lists: a stamp per entry, of its
     insertion, or of its last use with LRU, is enough to make them when the first limit
     comes. Beside it a read only marks the tag of what was read. This is what keeps a read at the
@@ -118,6 +120,8 @@ typedef struct index_segment {
     uint32_t id;
     /** Leading bits of the hash that all its entries have in common. */
     uint32_t depth;
+    /** The turn that its tags speak of when they say that an entry was told. */
+    uint32_t turn;
     /** Where a search goes on when the hashes cannot be told apart any further; else NULL. */
     struct index_segment *next;
     index_entry *entries;
@@ -209,6 +213,8 @@ struct larder_index {
     bool marks_reads;
     /** Segments have costs. */
     bool has_costs;
+    /** The policy's, from 1 on; 0 if it wants to hear of all that is noted. */
+    uint32_t turn;
     /** Reads hold the index for writing: LRU, and few entries. */
     _Atomic bool reads_exclusively;
     /** Taken when the index was held, if it is timed: searches of one hold agree. */
@@ -414,6 +420,11 @@ bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
 /** With the first limit: what says that an entry was read since that was taken comes where lists
     have it. */
 void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot);
+/** The policy heard of a use, and need not hear of another one in this turn. */
+void larder_index_set_told(const larder_index *index, larder_index_slot slot);
+/** It has to hear of the next one. */
+void larder_index_clear_told(const larder_index *index, larder_index_slot slot);
+bool larder_index_was_told(const larder_index *index, larder_index_slot slot);
 /** Steps over all entries: from LARDER_INDEX_NONE to the first, from the last to it. */
 larder_index_slot larder_index_step(const larder_index *index, larder_index_slot slot);
 /** Frees all places, or all memory. */

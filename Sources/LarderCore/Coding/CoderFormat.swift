@@ -11,7 +11,7 @@ package enum CoderFormat {
     var base = Substring(format)
     var suffix = ""
     if let plus = format.lastIndex(of: "+"),
-      format[plus...].dropFirst().allSatisfy({ $0 == "z" || $0 == "e" })
+      format[plus...].dropFirst().allSatisfy({ "zed".contains($0) })
     {
       base = format[..<plus]
       suffix = String(format[plus...].dropFirst())

@@ -63,11 +63,14 @@ extension MessageLog {
   }
 
   private func suspendBlocking(_ calls: SuspendedCalls) throws {
+    let failure = queues.hold()
     try handle.suspend(calls: calls)
+    if let failure { throw failure }
   }
 
   private func resumeBlocking() throws {
     try handle.resume()
+    queues.unhold()
     // Another process may have appended.
     signal.notify()
   }

@@ -45,6 +45,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// Of a log that another process writes.
   let watch = LogWatch()
   let syncer = LogSyncer()
+  let queues = QueueRegistry()
   /// Why a log that was asked to write cannot: the file has other limits.
   let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.
@@ -174,7 +175,9 @@ public final class MessageLog<Message: Sendable>: Sendable {
 
   func closeBlocking(durability: Durability) throws {
     defer { signal.notify() }
+    let failure = queues.close(syncs: durability == .power)
     try handle.shutdown(syncs: durability == .power)
+    if let failure { throw failure }
   }
 }
 

@@ -46,6 +46,51 @@ import Testing
     #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 912)
   }
 
+  @Test func severalWorkersShareAQueue() async throws {
+    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let deadFile = directory.file("dead.larder")
+    for number in 1...20 { try log.append(Event(level: 1, text: "\(number)")) }
+    let uploads = Locked<[String]>([])
+    @Sendable func upload(_ event: Event) async throws {
+      uploads.withLock { $0.append(event.text) }
+    }
+    // Example: share
+    var configuration = LogQueueConfiguration<Event>()
+    configuration.removesDone = true
+    configuration.maximumAttempts = 3
+    configuration.deadLetters = try MessageLog(
+      fileURL: deadFile, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      coder: .deadLetters(of: .cbor))
+    let queue = try log.queue(named: "uploads", configuration: configuration)
+    // End of example
+    let end = Task {
+      while try queue.statistics.done < 20 { await Task.yield() }
+      try await log.close()
+    }
+    // Example: workers
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 1...8 {
+        group.addTask {
+          for try await job in queue.jobs(leaseFor: .seconds(60)) {
+            do {
+              try await upload(job.message)
+            } catch {
+              try await queue.release(job, after: .seconds(10))
+              continue
+            }
+            try await queue.acknowledge(job)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    // End of example
+    try await end.value
+    #expect(uploads.withLock { Set($0) }.count == 20)
+    let again = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    #expect(try again.isEmpty)
+  }
+
   @Test func makeRoomInAFullLog() throws {
     let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1088, whenFull: .refuse)
     let event = Event(level: 1, text: String(repeating: "a", count: 100))

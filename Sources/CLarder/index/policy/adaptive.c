@@ -51,6 +51,10 @@
       is main's last one, and the window keeps what comes. To take over main's last one would make
       it the next candidate, and when it lost, a ghost of the window that the window never had: a
       reason to grow further, out of nothing.
+    - What was used in the main part is not told of again in the same turn, which ends when an
+      eighth of the capacity has come. Its place in the list is as old as that at most, and how
+      often it was used counts when it is to go, many turns later. On recorded traces turns of a
+      64th to a quarter of the capacity keep as many hits as none at all.
     - The sketch counts from when the cache is half full. What is used while it fills says little
       about what to keep when it is full, and would only wear the counters out.
     - The window is kept as a share, not as a number, so it follows the number of entries where only
@@ -75,6 +79,8 @@ enum {
     MOVES_MAX = 16,
     /** What wins moves on for one candidate in so many that it was refused for. */
     REFUSALS_TO_MOVE = 4,
+    /** A turn is so much of the capacity. */
+    TURNS = 8,
     /** The most entries that a window begins with, unless that is less than its least share. */
     WINDOW_START_MAX = 1000,
     /** In an entry's mark: it was used again, here or since it was a ghost. */
@@ -96,6 +102,8 @@ typedef struct adaptive_state {
     index_ghost window_ghost;
     index_ghost main_ghost;
     uint64_t window_share;
+    /** What came in this turn. */
+    uint64_t came;
     uint32_t refused;
 } adaptive_state;
 
@@ -106,6 +114,11 @@ static uint64_t share_at_start(uint64_t count_limit) {
     if (entries < 10 * WINDOW_START_MAX) return SHARE_ONE / 10;
     const uint64_t share = SHARE_ONE * WINDOW_START_MAX / entries;
     return share > SHARE_MIN ? share : SHARE_MIN;
+}
+
+static void begin_turn(larder_index *index, adaptive_state *state) {
+    state->came = 0;
+    if (++index->turn == 0) index->turn = 1;
 }
 
 static larder_status adaptive_start(larder_index *index, bool forget) {
@@ -123,6 +136,7 @@ static larder_status adaptive_start(larder_index *index, bool forget) {
         larder_index_ghost_free(index, &state->main_ghost);
         state->window_share = share_at_start(index->count_limit);
         state->refused = 0;
+        begin_turn(index, state);
         return LARDER_OK;
     }
     // Lower limits give memory back. For higher ones it comes with the entries.
@@ -290,11 +304,13 @@ static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
     adaptive_state *state = index->policy_state;
     const uint32_t hash = index_hash_of(index, slot);
     const bool is_over = index_is_over_count(index) || index_is_over_cost(index);
+    if (++state->came >= policy_capacity(index) / TURNS) begin_turn(index, state);
     index_sketch_approach(&state->sketch, hash);
     index_ghost_approach(&state->window_ghost, hash);
     index_ghost_approach(&state->main_ghost, hash);
     if (is_over) approach_contest(index, state);
-    if (index->count > state->sketch.entries) fit_sketch(index, &state->sketch);
+    if (index->count > state->sketch.entries && state->sketch.entries < index->count_limit)
+        fit_sketch(index, &state->sketch);
     index_sketch_add(&state->sketch, hash);
     const larder_index_slot rival = index->lists[LIST_PROBATION].last;
     const bool comes_back = adapt(index, hash);
@@ -315,6 +331,7 @@ static void adaptive_approach(const larder_index *index, larder_index_slot slot)
 }
 
 static void adaptive_touched(larder_index *index, larder_index_slot slot) {
+    if (larder_index_was_told(index, slot)) return;
     adaptive_state *state = index->policy_state;
     index_sketch_add(&state->sketch, index_hash_of(index, slot));
     if (index_uses_of(index, slot) == 0) index_set_uses(index, slot, USED_AGAIN);
@@ -323,6 +340,7 @@ static void adaptive_touched(larder_index *index, larder_index_slot slot) {
         index_list_move_first(index, list, slot);
         return;
     }
+    larder_index_set_told(index, slot);
     index_list_move_first(index, LIST_PROTECTED, slot);
     shrink_protected(index);
 }

@@ -86,8 +86,8 @@ extension RingHandle {
   /// All names with what was acknowledged under them.
   package func cursors() throws(LarderError) -> [String: UInt64] {
     let empty = larder_ring_cursor()
-    var cursors = [larder_ring_cursor](
-      repeating: empty, count: Int(LARDER_RING_CURSOR_SLOTS_MAX))
+    let slots = try rawStatistics().cursor_slots
+    var cursors = [larder_ring_cursor](repeating: empty, count: max(1, Int(slots)))
     var count = 0
     try check(
       suspension.call { larder_ring_cursors($0, &cursors, cursors.count, &count) },

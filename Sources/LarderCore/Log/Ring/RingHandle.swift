@@ -61,6 +61,9 @@ package struct RingHandle: ~Copyable, Sendable {
     return SuspendableHandle.Opened(pointer: opened, owner: owner)
   }
 
+  var trustsOtherUsers: Bool { options.trustsOtherUsers }
+  var files: FileAttributes { options.files }
+
   /// Ends all use: marks the file as closed, releases the lock. Any number of times.
   ///
   /// - Parameter syncs: Whether everything is synced before.

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+/// The figures of a queue at one moment.
+///
+/// **Concurrency.** A value; safe to pass between threads. All figures are of the same moment.
+public struct LogQueueStatistics: Sendable, Hashable {
+  /// Messages that can be received now, or as soon as the window admits them. Numbers of the log
+  /// that no message has any more count until the queue reaches them.
+  public internal(set) var ready: Int
+  /// Messages that workers have, and whose leases last.
+  public internal(set) var leased: Int
+  /// Messages that were released, and whose time has not come.
+  public internal(set) var delayed: Int
+  /// Messages acknowledged since the queue was opened.
+  public internal(set) var done: UInt64
+  /// Messages moved to the dead-letter log since the queue was opened.
+  public internal(set) var dead: UInt64
+  /// Deliveries since the queue was opened of messages that had been delivered before.
+  public internal(set) var redelivered: UInt64
+  /// Messages overwritten, removed or damaged since the queue was opened, before they were
+  /// delivered.
+  public internal(set) var lost: UInt64
+  /// Every message up to this number is done, dead or lost; 0 before the first.
+  public internal(set) var acknowledged: UInt64
+}

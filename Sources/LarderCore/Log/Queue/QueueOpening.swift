@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import Foundation
+
+/// What opening a queue finds in the log and in the queue's file.
+struct QueueOpening {
+  let file: QueueFile
+  let recovery: LogQueueRecovery
+  /// What the log has as the queue's watermark.
+  let acknowledged: UInt64
+  /// Every message up to this number is done.
+  let watermark: UInt64
+  /// What is known of messages beyond it.
+  let slots: [UInt64: QueueSlot]
+
+  /// - Throws: As ``QueueFile/open(_:_:)``; `.full` if the log has no consumer slot left.
+  init<Message>(_ name: String, of log: MessageLog<Message>, window: Int) throws {
+    let statistics = try log.handle.rawStatistics(waits: false)
+    var known = try log.handle.acknowledged(name)
+    if known == nil {
+      // A queue that cannot keep its watermark is refused before it has done any work.
+      do { try log.handle.acknowledge(name, through: 0) } catch { throw log.appendFailure(error) }
+      known = 0
+    }
+    var recovery = LogQueueRecovery()
+    let request = QueueFile.Request(
+      path: Self.path(of: name, beside: log.fileURL),
+      header: QueueHeader(
+        window: UInt32(clamping: window), logCreated: statistics.created_ns, name: name),
+      nextSequence: statistics.next_sequence, trustsOtherUsers: log.handle.trustsOtherUsers)
+    let (file, slots) = try QueueFile.open(request, &recovery)
+    try log.handle.files.apply(to: request.path)
+    self.file = file
+    self.recovery = recovery
+    let acknowledged = known ?? 0
+    self.acknowledged = acknowledged
+    // Who has the slot now got it when the message that had it before was done.
+    let newest = slots.reduce(0) { max($0, $1.sequence) }
+    let watermark = max(acknowledged, newest.subtracting(clamping: UInt64(file.header.window)))
+    self.watermark = watermark
+    self.slots = slots.reduce(into: [:]) { known, slot in
+      if slot.sequence > watermark { known[slot.sequence] = slot }
+    }
+  }
+
+  /// The path of the queue's file: the log's, and the queue's name as far as every file system
+  /// takes it; other bytes as `%` and two digits.
+  static func path(of name: String, beside log: URL) -> String {
+    let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.".utf8)
+    let escaped = name.utf8.map { byte in
+      plain.contains(byte)
+        ? String(UnicodeScalar(byte))
+        : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return log.absoluteURL.path + ".queue-" + escaped.joined()
+  }
+}
