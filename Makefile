@@ -13,6 +13,8 @@ BUILD ?= .build
 SWIFT_FLAGS ?=
 # What a user has to ask for, tests and documentation have: it adds swift-crypto, a minute to build.
 TRAITS = --traits Encryption
+# What servers have besides; minutes to build, and so tested by a target of its own.
+SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
 # Tests call the C core millions of times, so it is optimised where Swift is not.
 FAST_C = -Xcc -O1
 SWIFT_TEST = swift test --disable-xctest $(FAST_C) $(SWIFT_FLAGS)
@@ -69,7 +71,7 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 # One after the other, and what is cheap first.
-TESTS = lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift
+TESTS = lint check-packages check-c check-apple test-c torture-short torture-selftest test-outside test-swift
 
 .PHONY: test
 test: deps ## run every check but the sanitizers
@@ -93,6 +95,14 @@ peers:
 .PHONY: test-swift
 test-swift: peers ## run the Swift tests alone
 	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
+
+.PHONY: test-server
+test-server: ## run the tests of what servers have besides; SERVER=Logging for one trait alone
+	$(SWIFT_TEST) --traits $(SERVER) --scratch-path .build-server --filter LarderServerTests
+
+.PHONY: check-packages
+check-packages: ## check that nothing is fetched but what the traits ask for
+	@.ci/packages
 
 # LarderRemote has a build of its own: swift-nio and BoringSSL take minutes to compile.
 REMOTE_TEST = $(SWIFT_TEST) --traits Remote --scratch-path .build-remote --filter
@@ -371,9 +381,10 @@ clean: ## remove everything that was built
 # linked, no C compiled and no test built.
 DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
-DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption
+DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
+  LarderMetrics LarderLifecycle LarderConfiguration LarderTracing
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
-DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
+DECLARE = swift build $(TRAITS),$(SERVER) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(addprefix -I ,$(sort $(dir $(shell find Sources -name module.modulemap)))) \
@@ -403,4 +414,4 @@ BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 .PHONY: api-diff
 api-diff: deps ## list public Swift declarations that a change breaks; BASE=, by default the latest tag
 	@[ "$(BASE)" ] || { echo "api-diff: no tag to compare with; name a commit: BASE=main"; exit 64; }
-	swift package --scratch-path $(BUILD) $(TRAITS) diagnose-api-breaking-changes $(BASE)
+	swift package --scratch-path $(BUILD) $(TRAITS),$(SERVER) diagnose-api-breaking-changes $(BASE)

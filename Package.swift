@@ -79,6 +79,16 @@ let bundledLMDB: [CSetting] =
   let privacy = (excluded: ["PrivacyInfo.xcprivacy"], resources: [Resource]())
 #endif
 
+/// What a server has besides, each behind a trait of its own, without which it is not even fetched.
+func server(_ trait: String, _ product: String, in package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: [trait]))
+}
+let logging = server("Logging", "Logging", in: "swift-log")
+let metrics = server("Metrics", "Metrics", in: "swift-metrics")
+let lifecycle = server("ServiceLifecycle", "ServiceLifecycle", in: "swift-service-lifecycle")
+let configuration = server("Configuration", "Configuration", in: "swift-configuration")
+let tracing = server("Tracing", "Tracing", in: "swift-distributed-tracing")
+
 /// What LarderRemote is built on, with its trait.
 let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Remote"])),
@@ -95,6 +105,11 @@ let package = Package(
     .library(name: "LarderCompatibility", targets: ["LarderCompatibility"]),
     .library(name: "LarderCompression", targets: ["LarderCompression"]),
     .library(name: "LarderEncryption", targets: ["LarderEncryption"]),
+    .library(name: "LarderLogging", targets: ["LarderLogging"]),
+    .library(name: "LarderMetrics", targets: ["LarderMetrics"]),
+    .library(name: "LarderLifecycle", targets: ["LarderLifecycle"]),
+    .library(name: "LarderConfiguration", targets: ["LarderConfiguration"]),
+    .library(name: "LarderTracing", targets: ["LarderTracing"]),
     .library(name: "LarderRemote", targets: ["LarderRemote"]),
     .library(name: "CLarder", targets: ["CLarder"]),
     .library(name: "CLarderStore", targets: ["CLarderStore"]),
@@ -105,6 +120,22 @@ let package = Package(
       name: "Encryption",
       description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto."),
     .trait(
+      name: "Logging",
+      description: "A backend of swift-log, in LarderLogging; adds a dependency on swift-log."),
+    .trait(
+      name: "Metrics",
+      description: "Statistics as metrics, in LarderMetrics; adds a dependency on swift-metrics."),
+    .trait(
+      name: "ServiceLifecycle",
+      description:
+        "An orderly end, in LarderLifecycle; adds a dependency on swift-service-lifecycle."),
+    .trait(
+      name: "Configuration",
+      description: "Configured stores, in LarderConfiguration; adds one on swift-configuration."),
+    .trait(
+      name: "Tracing",
+      description: "Spans of loads, in LarderTracing; adds one on swift-distributed-tracing."),
+    .trait(
       name: "Remote",
       description: "A Redis or Valkey server behind caches, in LarderRemote; adds swift-nio."),
   ],
@@ -112,6 +143,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     // Not even fetched without its trait.
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ] + lmdbPackage,
@@ -144,6 +180,21 @@ let package = Package(
         .product(
           name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ],
+      swiftSettings: swift),
+    .target(
+      name: "LarderLogging", dependencies: ["LarderCore", logging], swiftSettings: swift),
+    .target(
+      name: "LarderMetrics", dependencies: ["Larder", "LarderCore", metrics, lifecycle],
+      swiftSettings: swift),
+    .target(
+      name: "LarderLifecycle", dependencies: ["Larder", "LarderCore", lifecycle],
+      swiftSettings: swift),
+    .target(
+      name: "LarderConfiguration",
+      dependencies: ["Larder", "LarderCore", "LarderLogging", configuration],
+      swiftSettings: swift),
+    .target(
+      name: "LarderTracing", dependencies: ["Larder", "LarderCore", tracing],
       swiftSettings: swift),
     .target(
       name: "LarderRemote", dependencies: ["Larder", "LarderCore"] + nio, swiftSettings: swift),
@@ -209,6 +260,25 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
+      swiftSettings: swift),
+    // A server that LarderServerTests drive, stop and kill. Both are as much as their traits give.
+    .executableTarget(
+      name: "LarderServer",
+      dependencies: [
+        "Larder", "LarderLogging", "LarderMetrics", "LarderLifecycle", "LarderConfiguration",
+        logging, metrics, lifecycle, configuration,
+        server("ServiceLifecycle", "UnixSignals", in: "swift-service-lifecycle"),
+      ],
+      path: "Tests/LarderServer", swiftSettings: swift),
+    .testTarget(
+      name: "LarderServerTests",
+      dependencies: [
+        "Larder", "LarderLogging", "LarderMetrics", "LarderLifecycle", "LarderConfiguration",
+        "LarderTracing", "LarderServer", "LarderTestSupport",
+        logging, metrics, lifecycle, configuration, tracing,
+        server("Metrics", "MetricsTestKit", in: "swift-metrics"),
+        server("Tracing", "InMemoryTracing", in: "swift-distributed-tracing"),
+      ],
       swiftSettings: swift),
   ] + lmdbOfSystem,
   cLanguageStandard: .c11

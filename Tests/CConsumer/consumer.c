@@ -243,6 +243,60 @@ static void a_ring_can_grow_and_be_salvaged(void) {
     larder_ring_close(ring);
 }
 
+static int64_t clock_at(void *context) { return *(const int64_t *)context; }
+
+static void messages_are_found_and_removed_by_their_time(void) {
+    int64_t now = 1000;
+    larder_ring_options options;
+    larder_ring_options_init(&options);
+    options.capacity_bytes = 4096;
+    options.flags = LARDER_RING_OVERWRITE | LARDER_RING_KEEP_TIMES;
+    options.clock = clock_at;
+    options.clock_context = &now;
+    larder_ring *ring = NULL;
+    CHECK_OK(larder_ring_open(path_of("times"), &options, NULL, &ring));
+    append(ring, "first");
+    now = 2000;
+    append(ring, "second");
+    now = 1500; // Set back.
+    append(ring, "third");
+    now = 3000;
+    append(ring, "fourth");
+
+    larder_ring_reader *reader = NULL;
+    CHECK_OK(larder_ring_reader_open(ring, 0, &reader));
+    larder_ring_record record;
+    CHECK_OK(larder_ring_reader_seek_time(reader, 1001));
+    CHECK_OK(larder_ring_reader_next(reader, &record));
+    CHECK(record.sequence == 2 && record.time_ns == 2000);
+    CHECK(record.payload.length == 6 && memcmp(record.payload.data, "second", 6) == 0);
+    CHECK_OK(larder_ring_reader_next(reader, &record));
+    CHECK(record.sequence == 3 && record.time_ns == 2000);
+    CHECK_OK(larder_ring_reader_seek_time(reader, 3001));
+    CHECK(larder_ring_reader_next(reader, &record) == LARDER_END);
+    larder_ring_reader_close(reader);
+
+    uint64_t removed = 0;
+    CHECK_OK(larder_ring_remove_before(ring, 3000, &removed));
+    CHECK(removed == 3);
+    larder_ring_statistics statistics;
+    CHECK_OK(larder_ring_statistics_get(ring, &statistics));
+    CHECK(statistics.oldest_time_ns == 3000 && statistics.newest_time_ns == 3000);
+    CHECK(statistics.version == 3);
+    CHECK(statistics.flags == (uint32_t)(LARDER_RING_OVERWRITE | LARDER_RING_KEEP_TIMES));
+    larder_ring_close(ring);
+
+    // What is too old goes with the next append.
+    options.maximum_age_ns = 500;
+    CHECK_OK(larder_ring_open(path_of("times"), &options, NULL, &ring));
+    now = 3501;
+    append(ring, "fifth");
+    char text[64];
+    read_all(ring, text, sizeof text);
+    CHECK_TEXT(text, "fifth,");
+    larder_ring_close(ring);
+}
+
 static void what_cannot_be_opened_is_an_error_and_leaves_nothing(void) {
     larder_ring_options options;
     larder_ring_options_init(&options);
@@ -362,6 +416,7 @@ int main(int count, char **arguments) {
     RUN(a_named_cursor_goes_on_after_a_reopen);
     RUN(a_second_writer_is_refused_and_a_second_reader_is_not);
     RUN(a_ring_can_grow_and_be_salvaged);
+    RUN(messages_are_found_and_removed_by_their_time);
     RUN(what_cannot_be_opened_is_an_error_and_leaves_nothing);
     return check_summary();
 }

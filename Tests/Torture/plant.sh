@@ -35,6 +35,20 @@ NO_SYNC) in_file CLarder/ring/sync.c \
 REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \
     's/found->next_sequence = .* + 1;/found->next_sequence = 1;/
     s/^    return next;/    return 1;/' ;;
+RING_TIME_GOES_BACK) in_file CLarder/ring/append.c \
+    's/if (now_ns > ring->newest_ns) ring->newest_ns = now_ns;/ring->newest_ns = now_ns;/' ;;
+RING_FORGETS_TIME) in_file CLarder/ring/append.c \
+    's/ring->newest_ns = larder_ring_newest_time(ring, &view);/(void)view;/' ;;
+RING_SEEKS_TOO_FAR) in_file CLarder/ring/reader.c \
+    's/return ring_time_at(ring, offset) < goal.time_ns;/return true;/' ;;
+RING_SEEKS_ALONG) in_file CLarder/ring/reader.c \
+    's/while (high - low > SEEK_WALK_BYTES) {/while (high - low > SEEK_WALK_BYTES) {\
+        if (goal.time_ns != INT64_MIN) {\
+            uint64_t at = larder_ring_find_offset(ring, view, low, high, bounds, NULL);\
+            if (at >= high || !seek_reaches(ring, at, 0, goal)) return low;\
+            low = at + 8;\
+            continue;\
+        }/' ;;
 RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
 RING_FORGETS_FIRST) in_file CLarder/ring/recovery.c 's/^    found->damaged = before;//' ;;
 RING_GIVES_UP_EARLY) in_file CLarder/ring/layout.h \

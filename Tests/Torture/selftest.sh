@@ -140,6 +140,10 @@ planted HEAD_FIRST concurrency
 planted EVICT_LATE concurrency
 planted NO_SYNC power
 planted REUSE_SEQUENCE kill
+planted RING_TIME_GOES_BACK kill
+planted RING_FORGETS_TIME kill
+planted RING_SEEKS_TOO_FAR model
+planted RING_SEEKS_ALONG model
 planted RING_TORN_BEFORE_SYNC wreck
 planted RING_FORGETS_FIRST wreck
 planted RING_GIVES_UP_EARLY wreck

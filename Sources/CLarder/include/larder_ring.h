@@ -33,8 +33,8 @@
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
     machine has rebooted since the ring was written. An append waits only where it outpaces the
     device: if it uses up 2^21 numbers, or writes 128 KiB to a reopened ring that was closed with a
-    sync, in less time than one sync takes; or if it overwrites the whole ring between two calls of
-    larder_ring_sync_through or larder_ring_append_synced.
+    sync, in less time than one sync takes; or if it overwrites the whole ring, or removes all of it
+    for its age, between two calls of larder_ring_sync_through or larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
 
     The file format is in ring/layout.h and in the documentation ("File formats"). */
@@ -62,13 +62,17 @@ typedef struct larder_ring_reader larder_ring_reader;
 #define LARDER_RING_DEFAULT_CURSOR_SLOTS ((uint32_t)8)
 /** The most cursor slots a ring can have. */
 #define LARDER_RING_CURSOR_SLOTS_MAX ((uint32_t)1024)
+/** What the time of a message takes in a ring that keeps times. */
+#define LARDER_RING_TIME_BYTES ((size_t)8)
 /** The largest file: 1 TiB. */
 #define LARDER_RING_CAPACITY_MAX_BYTES ((uint64_t)1 << 40)
 
-/** The smallest file with `cursor_slots` cursors: it holds one empty message. */
+/** The smallest file with `cursor_slots` cursors: it holds one empty message. One that keeps times
+    has LARDER_RING_TIME_BYTES more. */
 LARDER_API uint64_t larder_ring_minimum_capacity(uint32_t cursor_slots);
 
-/** The capacity of the file that holds exactly `count` messages of `length` bytes each.
+/** The capacity of the file that holds exactly `count` messages of `length` bytes each. If it keeps
+    times, add LARDER_RING_TIME_BYTES to the length.
     @return 0 if there is no such file: a limit above is exceeded. */
 LARDER_API uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint32_t cursor_slots);
 
@@ -85,7 +89,14 @@ enum {
     /** Open for writing also an existing file that another user owns, neither the effective one
         nor root, or that every user may write to. Without it these are refused: their owner could
         have left the file for this process to fill, and can read and change what it writes. */
-    LARDER_RING_TRUST_OTHERS = 1u << 3
+    LARDER_RING_TRUST_OTHERS = 1u << 3,
+    /** Keep the time of each message: a new file is of format version 3, which releases that do not
+        know it refuse with LARDER_EVERSION. Times are nanoseconds since 1970 by the wall clock, and
+        never decrease: a message gets at least the time of the newest one that the ring holds, also
+        after the clock was set back. Costs 8 bytes and one look at the clock for each append, or
+        batch. A file keeps times or not from its creation on, whatever later opens say; one that
+        does not is LARDER_EMISMATCH with this flag, and larder_ring_resize gives it times. */
+    LARDER_RING_KEEP_TIMES = 1u << 4
 };
 
 /** What to open. Fill with larder_ring_options_init, then change what matters. */
@@ -103,10 +114,18 @@ typedef struct larder_ring_options {
     int64_t sync_interval_ns;
     /** Permissions of a new file. */
     uint32_t mode;
+    /** An append, batch or reservation first removes the messages that are older than this, as
+        larder_ring_remove_before does. Not kept in the file. 0: never. Implies
+        LARDER_RING_KEEP_TIMES. */
+    int64_t maximum_age_ns;
+    /** Nanoseconds since 1970; NULL for the system's wall clock. Called by whatever thread appends,
+        several at a time; must not use the ring. */
+    int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
+    void *LARDER_NULLABLE clock_context;
 } larder_ring_options;
 
-/** Sets the defaults: capacity 0, refuse when full, 8 cursor slots, no background sync, mode
-    0600. */
+/** Sets the defaults: capacity 0, refuse when full, 8 cursor slots, no background sync, mode 0600,
+    no times. */
 LARDER_API void larder_ring_options_init(larder_ring_options *options);
 
 /** What a failed open, check or salvage found. All zero when there is nothing to tell. */
@@ -115,7 +134,8 @@ typedef struct larder_ring_detail {
     int64_t holder_pid;
     /** LARDER_EVERSION: the version in the file. */
     uint32_t version;
-    /** LARDER_EMISMATCH and others: the policy in the file, LARDER_RING_OVERWRITE or 0. */
+    /** LARDER_EMISMATCH and others: LARDER_RING_OVERWRITE and LARDER_RING_KEEP_TIMES, as in the
+        file. */
     uint32_t flags;
     /** LARDER_EMISMATCH: the capacity in the file. LARDER_EINVALID: the smallest that would do. */
     uint64_t capacity_bytes;
@@ -258,6 +278,14 @@ LARDER_API void larder_ring_abort(larder_ring *ring, larder_reservation *reserva
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDER_NULLABLE removed);
 
+/** Removes the oldest messages that are older than `time_ns`, nanoseconds since 1970, of a ring
+    that keeps times. Messages whose time is unknown are.
+    @param removed receives how many messages were removed; may be NULL.
+    @return as larder_ring_remove_through; LARDER_EINVALID if the ring keeps no times. O(bytes
+            removed). */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_ring_remove_before(larder_ring *ring, int64_t time_ns, uint64_t *LARDER_NULLABLE removed);
+
 // Durability --------------------------------------------------------------------------------------
 
 /** Makes every message appended before this call survive a power cut, and removals and cursors. A
@@ -291,6 +319,9 @@ typedef struct larder_ring_record {
     /** Messages missing between the one this reader returned before and this one, because they were
         damaged or overwritten before they could be read. Not counted before the first. */
     uint64_t lost;
+    /** When it was appended, in nanoseconds since 1970: never less than that of the message before
+        it. 0 if the ring keeps no times, or kept none when it was appended. */
+    int64_t time_ns;
 } larder_ring_record;
 
 enum {
@@ -328,6 +359,14 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_previous(larder_ri
     @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek(larder_ring_reader *reader,
                                                                    uint64_t sequence);
+
+/** Places the reader before the first message whose time is at least `time_ns`, nanoseconds since
+    1970; after the newest if there is none. Messages whose time is unknown are before all others.
+    O(log capacity), each step of which reads one message.
+    @return LARDER_OK; LARDER_EINVALID if the ring keeps no times; LARDER_ECLOSED,
+            LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek_time(larder_ring_reader *reader,
+                                                                        int64_t time_ns);
 
 /** Waits until the ring holds a message with a number greater than `sequence`. Appends wake it,
     also those of another process where this one may write to the file: a handle that only reads
@@ -411,7 +450,8 @@ typedef struct larder_ring_statistics {
     uint64_t next_sequence;
     /** Everything up to here survives a power cut. */
     uint64_t synced_sequence;
-    /** Since the ring was created: messages overwritten, removed by the caller, lost to damage. */
+    /** Since the ring was created: messages overwritten, removed by the caller or for their age,
+        lost to damage. */
     uint64_t overwritten;
     uint64_t removed;
     uint64_t lost;
@@ -424,16 +464,20 @@ typedef struct larder_ring_statistics {
     uint64_t content_format;
     int64_t created_ns;
     uint32_t version;
-    /** LARDER_RING_OVERWRITE or 0. */
+    /** LARDER_RING_OVERWRITE, LARDER_RING_KEEP_TIMES, or-ed. */
     uint32_t flags;
     uint32_t cursor_slots;
     /** 1 if this handle cannot write. */
     uint32_t read_only;
     /** The process that has the ring open for writing, 0 if none. */
     int64_t writer_pid;
+    /** Times of the oldest and the newest message; 0 if they are unknown, or there is none. */
+    int64_t oldest_time_ns;
+    int64_t newest_time_ns;
 } larder_ring_statistics;
 
-/** @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1). */
+/** @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1), and in a ring that keeps times O(bytes
+            of the oldest and the newest message). */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics);
 
@@ -496,6 +540,7 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     `target`, with its number, and the cursors that are readable. Where the parts of a copy made
     while a writer went on contradict each other, the newer part is kept. `source` is only read, and
     is not locked: it should not be in use.
+    Times are kept where the source has them.
     @param options of the new ring; NULL, or a capacity of 0, takes those of the source, and of one
            that is shorter than it says, or has more than 1 GiB of holes, the capacity for what is
            there.
@@ -510,11 +555,12 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
     larder_ring_report *report);
 
-/** Gives the closed ring at `path` another capacity, policy or format. Keeps the newest messages
-    that fit, their numbers, and the cursors. The new file is written next to the old one, synced
-    and renamed over it: a crash leaves one or the other. Where the folder could not be synced, or
-    the process ended before, the new file is in place, and the first sync of whoever opens it syncs
-    the folder.
+/** Gives the closed ring at `path` another capacity, policy or format, or times. Keeps the newest
+    messages that fit, their numbers, their times, and the cursors. A ring that keeps times goes on
+    to. One that did not does with LARDER_RING_KEEP_TIMES, and the times of the messages in it are
+    unknown. The new file is written next to the old one, synced and renamed over it: a crash leaves
+    one or the other. Where the folder could not be synced, or the process ended before, the new
+    file is in place, and the first sync of whoever opens it syncs the folder.
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
     @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EFULL if the messages

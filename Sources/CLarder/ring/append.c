@@ -7,7 +7,11 @@
 
 #include <errno.h>
 
+#include "larder_os_machine.h"
 #include "ring/ring_internal.h"
+
+/** After this long, the removal of what is too old is tried again where a sync failed. */
+#define EXPIRE_AGAIN_NS ((int64_t)1000000000)
 
 /** How far ahead of the end a first lap's pages are warmed, with one system call. */
 #define WARM_BYTES ((uint64_t)64 * 1024)
@@ -163,6 +167,72 @@ static inline void ring_drop_oldest(larder_ring *ring) {
     ring_drop_oldest_slowly(ring);
 }
 
+/** Whether the oldest record may not be dropped yet (invariant 9). */
+static inline bool ring_must_mark(const larder_ring *ring) {
+    return UNLIKELY(ring->synced != ring->marked) && ring->oldest_sequence > ring->marked &&
+           ring->oldest_sequence <= ring->synced;
+}
+
+/** Removes the oldest messages up to number `through` that are older than `before_ns`, which is
+    INT64_MAX where times do not matter. The lock is held.
+    @return how many went, in `removed`, also where a sync failed. */
+static larder_status ring_remove(larder_ring *ring, uint64_t through, int64_t before_ns,
+                                 uint64_t *removed) {
+    larder_status status = LARDER_OK;
+    uint64_t before = ring->count;
+    ring_opened *opened = &ring->header->opened;
+    uint64_t lost_before = LOAD(opened->lost);
+    while (!status && ring->oldest < ring->end && ring->oldest_sequence <= through) {
+        ring_view view = larder_ring_view_get(ring);
+        if (before_ns != INT64_MAX && larder_ring_oldest_time(ring, &view) >= before_ns) break;
+        if (ring_must_mark(ring)) status = larder_ring_mark(ring);
+        if (!status) ring_drop_oldest(ring);
+    }
+    ring_store_removed_through(ring->header, ring->oldest_sequence - 1);
+    // If we crash in between, an empty ring must look it: see ring_make_room.
+    if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
+    ring_store_oldest(ring);
+    STORE(ring->header->state.count, ring->count);
+    if (ring->is_unsettled) larder_ring_settle(ring);
+    uint64_t lost = LOAD(opened->lost) - lost_before;
+    *removed = before - ring->count > lost ? before - ring->count - lost : 0;
+    STORE(opened->removed, LOAD(opened->removed) + *removed);
+    return status;
+}
+
+// Times -------------------------------------------------------------------------------------------
+
+/** The time for what is appended next, read before the lock is taken. */
+static int64_t ring_now(const larder_ring *ring) {
+    if (!ring->time_bytes) return 0;
+    return ring->clock ? ring->clock(ring->clock_context) : larder_os_wall_clock_ns();
+}
+
+/** Removes what is too old by now; the lock is held. */
+COLD static void ring_expire(larder_ring *ring, int64_t now_ns) {
+    int64_t age = ring->maximum_age_ns, oldest = now_ns;
+    uint64_t removed = 0;
+    // A failure is not this append's, which needs none of it.
+    larder_status status = ring_remove(ring, UINT64_MAX, now_ns - age, &removed);
+    if (status) age = EXPIRE_AGAIN_NS;
+    ring_view view = larder_ring_view_get(ring);
+    if (!status && view.oldest < view.end) oldest = larder_ring_oldest_time(ring, &view);
+    // The clock may have been ahead when that was appended.
+    if (oldest > now_ns) oldest = now_ns;
+    if (__builtin_add_overflow(oldest, age, &ring->expires_ns)) ring->expires_ns = INT64_MAX;
+}
+
+/** Begins an append at `now_ns`; the lock is held. */
+static void ring_begin_time(larder_ring *ring, int64_t now_ns) {
+    if (UNLIKELY(!ring->knows_newest_ns)) {
+        ring_view view = larder_ring_view_get(ring);
+        ring->newest_ns = larder_ring_newest_time(ring, &view);
+        ring->knows_newest_ns = true;
+    }
+    if (now_ns > ring->newest_ns) ring->newest_ns = now_ns;
+    if (ring->maximum_age_ns && now_ns >= ring->expires_ns) ring_expire(ring, now_ns);
+}
+
 // The newest end ----------------------------------------------------------------------------------
 
 /** In the first lap, makes the pages ahead of it cheap to touch; not for a handle that appends but
@@ -183,12 +253,6 @@ COLD static void ring_restart(larder_ring *ring) {
     ring_settle_empty(ring);
     // `oldest` beyond the published `end` also reads as empty, so the order does not matter.
     ring_store_oldest(ring);
-}
-
-/** Whether the oldest record may not be dropped yet (invariant 9). */
-static inline bool ring_must_mark(const larder_ring *ring) {
-    return UNLIKELY(ring->synced != ring->marked) && ring->oldest_sequence > ring->marked &&
-           ring->oldest_sequence <= ring->synced;
 }
 
 /** The record about to be written ends behind the soft limit, at `last`. */
@@ -298,20 +362,39 @@ static inline void ring_publish(larder_ring *ring) {
     if (UNLIKELY(LOAD(ring->header->floor.bell.armed) != 0)) larder_ring_bell_ring(ring);
 }
 
+/** Ends a payload with its time.
+    @return its checksum, from that of the message. */
+static inline uint32_t ring_write_time(larder_ring *ring, uint8_t *place, uint32_t message_crc) {
+    memcpy(place, &ring->newest_ns, sizeof ring->newest_ns);
+    return larder_crc32c(message_crc, &ring->newest_ns, sizeof ring->newest_ns);
+}
+
 static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t skip,
                                                    const void *message, size_t length,
-                                                   uint32_t payload_crc, uint32_t partial) {
+                                                   size_t time_bytes, uint32_t payload_crc,
+                                                   uint32_t partial) {
     if (UNLIKELY(skip != 0)) ring_pad(ring, skip);
     // If we crash here, or in the copy, the bytes lie behind `end` and nothing refers to them.
-    if (length) memcpy(ring->data + ring->end_position + RING_HEAD_BYTES, message, length);
+    uint8_t *payload = ring->data + ring->end_position + RING_HEAD_BYTES;
+    if (length) memcpy(payload, message, length);
+    if (time_bytes) payload_crc = ring_write_time(ring, payload + length, payload_crc);
+    length += time_bytes;
     ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
+}
+
+/** Of a message that needs a time, or is too long. */
+static __attribute__((noinline)) larder_status
+ring_append_specially(larder_ring *ring, const void *message, size_t length, uint64_t *sequence) {
+    if (length > ring->message_max) return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;
+    larder_message one = {{message, length}, 0};
+    return larder_ring_append_batch_at(ring, &one, 1, ring_now(ring), NULL, sequence);
 }
 
 larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
                                  uint64_t *sequence) {
     if (sequence) *sequence = 0;
-    if (UNLIKELY(length > ring->message_max))
-        return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;
+    if (UNLIKELY(length >= ring->plain_end))
+        return ring_append_specially(ring, message, length, sequence);
     // Before the lock, so that two threads do this part at the same time.
     uint32_t crc = larder_crc32c(ring->salt, message, length);
     larder_status status = ring_lock_to_write(ring);
@@ -322,7 +405,7 @@ larder_status larder_ring_append(larder_ring *ring, const void *message, size_t 
         ring_unlock(ring);
         return status;
     }
-    ring_write_record(ring, skip, message, length, crc, 0);
+    ring_write_record(ring, skip, message, length, 0, crc, 0);
     ring_publish(ring);
     if (sequence) *sequence = ring->newest;
     bool wakes = larder_ring_changed(ring);
@@ -331,32 +414,48 @@ larder_status larder_ring_append(larder_ring *ring, const void *message, size_t 
     return LARDER_OK;
 }
 
-larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *messages,
-                                       size_t count, size_t *appended, uint64_t *last_sequence) {
-    if (appended) *appended = 0;
-    if (last_sequence) *last_sequence = 0;
-    larder_status status = ring_lock_to_write(ring);
-    if (status) return status;
-    size_t done = 0;
+/** Appends messages up to the first that cannot be; the lock is held.
+    @param time_bytes of the ring: a constant, so that those without times pay for none.
+    @param done receives how many there were. */
+static inline ALWAYS_INLINE larder_status ring_append_each(larder_ring *ring,
+                                                           const larder_message *messages,
+                                                           size_t count, size_t time_bytes,
+                                                           size_t *done) {
     uint64_t published = ring->end;
-    for (; done < count; done++) {
-        const larder_message *message = &messages[done];
+    for (; *done < count; ++*done) {
+        const larder_message *message = &messages[*done];
         size_t length = message->payload.length;
-        if (length > ring->message_max) status = LARDER_ETOOLARGE;
-        else if (message->flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL) status = LARDER_EINVALID;
-        if (status) break;
-        uint64_t bytes = record_bytes(length);
+        if (length > ring->message_max) return LARDER_ETOOLARGE;
+        if (message->flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL) return LARDER_EINVALID;
+        uint64_t bytes = record_bytes(length + time_bytes);
         // What is written but not shown yet must not be overwritten by its own batch.
         if (ring->end + bytes - published > ring->data_bytes / 2) {
             ring_publish(ring);
             published = ring->end;
         }
         uint64_t skip;
-        status = ring_make_room(ring, bytes, &skip);
-        if (status) break;
+        larder_status status = ring_make_room(ring, bytes, &skip);
+        if (status) return status;
         uint32_t crc = larder_crc32c(ring->salt, message->payload.data, length);
         uint32_t partial = message->flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
-        ring_write_record(ring, skip, message->payload.data, length, crc, partial);
+        ring_write_record(ring, skip, message->payload.data, length, time_bytes, crc, partial);
+    }
+    return LARDER_OK;
+}
+
+larder_status larder_ring_append_batch_at(larder_ring *ring, const larder_message *messages,
+                                          size_t count, int64_t now_ns, size_t *appended,
+                                          uint64_t *last_sequence) {
+    if (appended) *appended = 0;
+    if (last_sequence) *last_sequence = 0;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    size_t done = 0;
+    if (ring->time_bytes) {
+        if (count) ring_begin_time(ring, now_ns);
+        status = ring_append_each(ring, messages, count, LARDER_RING_TIME_BYTES, &done);
+    } else {
+        status = ring_append_each(ring, messages, count, 0, &done);
     }
     bool wakes = false;
     if (done) {
@@ -371,6 +470,12 @@ larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *
     return status;
 }
 
+larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *messages,
+                                       size_t count, size_t *appended, uint64_t *last_sequence) {
+    int64_t now_ns = ring_now(ring);
+    return larder_ring_append_batch_at(ring, messages, count, now_ns, appended, last_sequence);
+}
+
 // Reserve and commit ------------------------------------------------------------------------------
 
 larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
@@ -378,10 +483,12 @@ larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
     *reservation = (larder_reservation){NULL, 0};
     if (ring->read_only) return LARDER_EREADONLY;
     if (capacity > ring->message_max) return LARDER_ETOOLARGE;
+    int64_t now_ns = ring_now(ring);
     larder_status status = ring_lock_to_write(ring);
     if (status) return status;
+    if (ring->time_bytes) ring_begin_time(ring, now_ns);
     uint64_t skip;
-    status = ring_make_room(ring, record_bytes(capacity), &skip);
+    status = ring_make_room(ring, record_bytes(capacity + ring->time_bytes), &skip);
     if (status) {
         ring_unlock(ring);
         return status;
@@ -412,6 +519,8 @@ larder_status larder_ring_commit(larder_ring *ring, larder_reservation *reservat
     uint32_t crc = larder_crc32c(ring->salt, reservation->bytes, length);
     if (ring->reserved_skip) ring_pad(ring, ring->reserved_skip);
     uint32_t partial = flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
+    if (ring->time_bytes) crc = ring_write_time(ring, (uint8_t *)reservation->bytes + length, crc);
+    length += ring->time_bytes;
     ring_seal(ring, crc, (uint32_t)length | partial, record_bytes(length));
     ring_publish(ring);
     if (sequence) *sequence = ring->newest;
@@ -435,29 +544,26 @@ void larder_ring_abort(larder_ring *ring, larder_reservation *reservation) {
 
 // Removing ----------------------------------------------------------------------------------------
 
-larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *removed) {
-    if (removed) *removed = 0;
+static larder_status ring_lock_and_remove(larder_ring *ring, uint64_t through, int64_t before_ns,
+                                          uint64_t *removed) {
+    uint64_t unused;
+    if (!removed) removed = &unused;
+    *removed = 0;
     larder_status status = ring_lock_to_write(ring);
     if (status) return status;
-    uint64_t before = ring->count;
-    ring_opened *opened = &ring->header->opened;
-    uint64_t lost_before = LOAD(opened->lost);
-    while (!status && ring->oldest < ring->end && ring->oldest_sequence <= sequence) {
-        if (ring_must_mark(ring)) status = larder_ring_mark(ring);
-        if (!status) ring_drop_oldest(ring);
-    }
-    ring_store_removed_through(ring->header, ring->oldest_sequence - 1);
-    // If we crash in between, an empty ring must look it: see ring_make_room.
-    if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
-    ring_store_oldest(ring);
-    STORE(ring->header->state.count, ring->count);
-    if (ring->is_unsettled) larder_ring_settle(ring);
-    uint64_t lost = LOAD(opened->lost) - lost_before;
-    uint64_t gone = before - ring->count > lost ? before - ring->count - lost : 0;
-    STORE(opened->removed, LOAD(opened->removed) + gone);
-    if (removed) *removed = gone;
+    status = ring_remove(ring, through, before_ns, removed);
     bool wakes = larder_ring_changed(ring);
     ring_unlock(ring);
     ring_announce(ring, wakes);
     return status;
+}
+
+larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *removed) {
+    return ring_lock_and_remove(ring, sequence, INT64_MAX, removed);
+}
+
+larder_status larder_ring_remove_before(larder_ring *ring, int64_t time_ns, uint64_t *removed) {
+    if (removed) *removed = 0;
+    if (!ring->time_bytes) return LARDER_EINVALID;
+    return ring_lock_and_remove(ring, UINT64_MAX, time_ns, removed);
 }

@@ -15,6 +15,7 @@ static void check_records(const larder_ring *ring, const ring_view *view,
     ring_records records = ring_records_of(ring);
     uint64_t offset = view->oldest;
     uint64_t previous = 0;
+    int64_t previous_ns = 0;
     while (offset < view->end) {
         uint64_t position = offset % ring->data_bytes;
         uint64_t rest = ring->data_bytes - position;
@@ -30,6 +31,9 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         uint64_t sequence = is_live ? record_sequence(head.tag) : 0;
         uint64_t bytes = is_pad ? rest : is_live ? record_bytes(record_length(head.word)) : 0;
         if (is_live && sequence <= view->newest && offset + bytes <= view->end) {
+            int64_t time = ring->time_bytes && !is_pad ? ring_time_at(ring, offset) : previous_ns;
+            if (time < previous_ns) report_damage(report, ring->fixed.data_offset + position, 0);
+            previous_ns = time;
             offset += bytes;
             if (is_pad) continue;
             // Where the ones between ended their lap, nothing else tells of them.

@@ -13,16 +13,17 @@
 /** Progress is told this often. */
 #define PROGRESS_BYTES ((uint64_t)1 << 20)
 
-/** Appends a message under the number that it had. The ring is this call's alone. */
+/** Appends a message under the number, and at the time, that it had. The ring is this call's
+    alone. */
 static larder_status ring_append_as(larder_ring *ring, uint64_t sequence, larder_bytes payload,
-                                    uint32_t flags) {
+                                    uint32_t flags, int64_t time_ns) {
     if (sequence > ring->next_sequence) {
         ring->next_sequence = sequence;
         if (ring->oldest == ring->end) ring->oldest_sequence = sequence;
         larder_ring_limit(ring);
     }
     larder_message message = {payload, flags};
-    return larder_ring_append_batch(ring, &message, 1, NULL, NULL);
+    return larder_ring_append_batch_at(ring, &message, 1, time_ns, NULL, NULL);
 }
 
 /** Takes over cursors and the numbers given so far. */
@@ -84,8 +85,9 @@ static larder_status wreck_open(const char *path, wreck_file *wreck) {
     uint64_t data_bytes = (bytes - wreck->fixed.data_offset) & ~(uint64_t)7;
     if (data_bytes > wreck->fixed.data_bytes) data_bytes = wreck->fixed.data_bytes;
     wreck->source = (ring_source){wreck->file, wreck->fixed.data_offset};
-    wreck->records = (ring_records){wreck->map + wreck->fixed.data_offset, data_bytes,
-                                    wreck->fixed.salt, &wreck->source};
+    wreck->records =
+        (ring_records){wreck->map + wreck->fixed.data_offset, data_bytes, wreck->fixed.salt,
+                       &wreck->source, ring_fixed_time_bytes(&wreck->fixed)};
     return LARDER_OK;
 }
 
@@ -108,14 +110,16 @@ static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *r
                                 wreck->fixed.data_offset);
     while (position < run->end) {
         record_head head = record_head_at(wreck->records.data, position);
-        size_t length = record_length(head.word);
-        larder_bytes payload = {wreck->records.data + position + RING_HEAD_BYTES, length};
+        size_t length = record_length(head.word), time_bytes = wreck->records.time_bytes;
+        const uint8_t *bytes = wreck->records.data + position + RING_HEAD_BYTES;
+        larder_bytes payload = {bytes, length - time_bytes};
+        int64_t time = time_bytes ? payload_time(bytes, length) : 0;
         uint64_t sequence = record_sequence(head.tag);
         position += record_bytes(length);
         copy->done_bytes += record_bytes(length);
         if (sequence < copy->first_sequence) continue;
         larder_status status =
-            ring_append_as(copy->target, sequence, payload, record_flags(head.word));
+            ring_append_as(copy->target, sequence, payload, record_flags(head.word), time);
         if (status) return status;
         if (!report->intact) report->oldest_sequence = sequence;
         report->newest_sequence = copy->last_sequence = sequence;
@@ -176,6 +180,7 @@ static uint64_t wreck_capacity(const wreck_file *wreck, const record_runs *runs)
     for (size_t i = 0; !is_there && i < runs->count; i++)
         data_bytes += runs->items[i].end - runs->items[i].start;
     uint64_t least = larder_ring_minimum_capacity(ring_fixed_slots(fixed));
+    least += ring_fixed_time_bytes(fixed);
     uint64_t there = fixed->data_offset + data_bytes + RING_FIXED_BYTES;
     return there > least ? there : least;
 }
@@ -186,13 +191,18 @@ static larder_ring_options options_after(const larder_ring_options *asked, const
     larder_ring_options options;
     larder_ring_options_init(&options);
     if (asked) options = *asked;
+    if (ring_options_keep_times(&options)) options.flags |= (uint32_t)LARDER_RING_KEEP_TIMES;
     if (options.capacity_bytes == 0) {
         options.capacity_bytes = capacity_bytes;
-        options.flags = fixed->flags & LARDER_RING_OVERWRITE;
+        options.flags &= (uint32_t)LARDER_RING_KEEP_TIMES;
+        options.flags |= fixed->flags & LARDER_RING_OVERWRITE;
         options.cursor_slots = ring_fixed_slots(fixed);
     }
     if (options.content_format == 0) options.content_format = fixed->content_format;
-    options.flags &= (uint32_t)LARDER_RING_OVERWRITE;
+    options.flags &= (uint32_t)(LARDER_RING_OVERWRITE | LARDER_RING_KEEP_TIMES);
+    // What is known of messages stays; and none of them is too old meanwhile.
+    options.flags |= ring_fixed_flags(fixed) & (uint32_t)LARDER_RING_KEEP_TIMES;
+    options.maximum_age_ns = 0;
     options.sync_interval_ns = 0;
     if (options.mode == 0) options.mode = 0600;
     return options;
@@ -246,7 +256,8 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     if (status) return status;
     larder_ring_record record;
     while ((status = larder_ring_reader_next(reader, &record)) == LARDER_OK) {
-        status = ring_append_as(target, record.sequence, record.payload, record.flags);
+        status =
+            ring_append_as(target, record.sequence, record.payload, record.flags, record.time_ns);
         // Too long for the new file ever to hold: it does not fit, as old ones do not.
         if (status == LARDER_ETOOLARGE && target->overwrite) continue;
         if (status == LARDER_ETOOLARGE) status = LARDER_EFULL;

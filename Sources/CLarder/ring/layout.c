@@ -79,13 +79,16 @@ bool larder_ring_fixed_is_intact(const ring_fixed *fixed) {
 }
 
 larder_status larder_ring_fixed_validate(const ring_fixed *fixed) {
-    if (fixed->version != RING_VERSION) return LARDER_EVERSION;
+    if (fixed->version != RING_VERSION && fixed->version != RING_VERSION_TIMES)
+        return LARDER_EVERSION;
     uint64_t capacity = fixed->capacity_bytes;
     if (capacity > LARDER_RING_CAPACITY_MAX_BYTES) return LARDER_EDAMAGED;
     if (fixed->data_offset < RING_HEADER_BYTES || fixed->data_offset % 8 != 0 ||
         fixed->data_offset > RING_HEADER_BYTES + RING_CURSOR_BYTES * LARDER_RING_CURSOR_SLOTS_MAX)
         return LARDER_EDAMAGED;
-    if (fixed->data_bytes < RING_HEAD_BYTES || fixed->data_bytes % 8 != 0) return LARDER_EDAMAGED;
+    if (fixed->data_bytes < RING_HEAD_BYTES + ring_fixed_time_bytes(fixed) ||
+        fixed->data_bytes % 8 != 0)
+        return LARDER_EDAMAGED;
     if (capacity < fixed->data_offset + RING_FIXED_BYTES ||
         fixed->data_bytes > capacity - fixed->data_offset - RING_FIXED_BYTES)
         return LARDER_EDAMAGED;
@@ -108,11 +111,12 @@ uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint32_t cursor
 
 larder_status larder_ring_fixed_make(const larder_ring_options *options, ring_fixed *out) {
     memset(out, 0, sizeof *out);
-    if (options->capacity_bytes < larder_ring_minimum_capacity(options->cursor_slots) ||
+    out->version = ring_options_keep_times(options) ? RING_VERSION_TIMES : RING_VERSION;
+    if (options->capacity_bytes <
+            larder_ring_minimum_capacity(options->cursor_slots) + ring_fixed_time_bytes(out) ||
         options->capacity_bytes > LARDER_RING_CAPACITY_MAX_BYTES)
         return LARDER_EINVALID;
     memcpy(out->magic, RING_MAGIC, sizeof out->magic);
-    out->version = RING_VERSION;
     out->flags = options->flags & LARDER_RING_OVERWRITE;
     out->capacity_bytes = options->capacity_bytes;
     out->data_offset = RING_HEADER_BYTES + RING_CURSOR_BYTES * options->cursor_slots;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file layout.h
-    Private: the bytes of a ring file, version 2. The normative text is "File formats" in the
-    documentation; the static asserts below and the fixture in the tests hold both to it.
+    Private: the bytes of a ring file, versions 2 and 3. The normative text is "File formats" in the
+    documentation; the static asserts below and the fixtures in the tests hold both to it.
 
         0       64      128      192     256       320             data_offset      capacity-64
         +-------+-------+--------+-------+---------+---------------+----------------+---------+
@@ -14,6 +14,9 @@
                    |                    bits 0-54 sequence number, bit 55 AFTER GAP,
                    |                    bits 56-63 sync generation
                    bits 0-30 payload length, bit 31 PARTIAL; all ones: a pad, see invariant 3
+
+    In version 3 a payload is the message and its time, 8 bytes that follow it directly; times never
+    decrease along the sequence numbers. Nothing else differs, and nothing else knows times.
 
     All integers are little-endian. Places in the ring are counted in two ways. An *offset* is
     logical: it only grows, and `oldest <= end` always. A *position* is `offset % data_bytes`, the
@@ -70,6 +73,8 @@
 
 #define RING_MAGIC "LARDRING"
 #define RING_VERSION ((uint32_t)2)
+/** Of a ring whose records have times. */
+#define RING_VERSION_TIMES ((uint32_t)3)
 #define RING_HEADER_BYTES ((uint64_t)320)
 #define RING_FIXED_BYTES ((size_t)64)
 #define RING_CURSOR_BYTES ((uint64_t)64)
@@ -97,6 +102,8 @@ extern uint64_t larder_ring_window_bytes;
 /** Changes both for all rings that are opened from now on: a test that is smaller than every
     threshold shows nothing. */
 LARDER_API void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes);
+/** Raised by each record that a seek compares with what it looks for; not for several threads. */
+LARDER_API extern uint64_t larder_ring_seek_probes;
 #else
 #define larder_ring_numbers_ahead ((uint64_t)1 << 22)
 #define larder_ring_window_bytes ((uint64_t)256 * 1024)
@@ -283,6 +290,8 @@ typedef struct ring_records {
     uint32_t salt;
     /** For a walk to pass large holes of the file without reading them; NULL if it need not. */
     const ring_source *source;
+    /** What of each payload is its time: no shorter one is intact. */
+    size_t time_bytes;
 } ring_records;
 
 static inline uint64_t record_bytes(size_t length) {
@@ -347,8 +356,17 @@ static inline ALWAYS_INLINE bool record_agrees(uint32_t salt, const uint8_t *byt
 /** The same for any record, a pad too. */
 static inline bool record_is_intact(const ring_records *records, const uint8_t *bytes,
                                     record_head head, uint64_t position) {
-    size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
-    return record_agrees(records->salt, bytes, head, length, position);
+    bool is_pad = head.word == RECORD_PAD;
+    size_t length = is_pad ? 0 : record_length(head.word);
+    return (is_pad || length >= records->time_bytes) &&
+           record_agrees(records->salt, bytes, head, length, position);
+}
+
+/** The time that ends a payload of `length` bytes, of which it is part. */
+static inline int64_t payload_time(const uint8_t *payload, size_t length) {
+    uint64_t time;
+    memcpy(&time, payload + length - sizeof time, sizeof time);
+    return time < INT64_MAX ? (int64_t)time : INT64_MAX;
 }
 
 /** Whether a pad leads to the record that it names, unless that one is damaged. A pad of another
@@ -445,6 +463,10 @@ static inline uint64_t ring_published_newest(const ring_header *header) {
     return LOAD(header->state.published[ring_published_slot(header)].newest);
 }
 
+/** Whether a file of these options is to keep times. */
+static inline bool ring_options_keep_times(const larder_ring_options *options) {
+    return (options->flags & LARDER_RING_KEEP_TIMES) || options->maximum_age_ns > 0;
+}
 /** The fixed header that belongs to the options, but for what makes each file its own.
     @return LARDER_OK, or LARDER_EINVALID if there is no such file. */
 larder_status larder_ring_fixed_make(const larder_ring_options *options, ring_fixed *out);
@@ -455,6 +477,15 @@ static inline uint32_t ring_fixed_slots(const ring_fixed *fixed) {
 }
 /** Whether the bytes are a fixed header of some version: magic and CRC agree. */
 bool larder_ring_fixed_is_intact(const ring_fixed *fixed);
+/** What of each payload is its time. */
+static inline size_t ring_fixed_time_bytes(const ring_fixed *fixed) {
+    return fixed->version == RING_VERSION_TIMES ? LARDER_RING_TIME_BYTES : 0;
+}
+/** As LARDER_RING_… flags. */
+static inline uint32_t ring_fixed_flags(const ring_fixed *fixed) {
+    return (fixed->flags & LARDER_RING_OVERWRITE) |
+           (ring_fixed_time_bytes(fixed) ? (uint32_t)LARDER_RING_KEEP_TIMES : 0);
+}
 /** Whether this library can use it: its version, and places that agree with each other. */
 larder_status larder_ring_fixed_validate(const ring_fixed *fixed);
 

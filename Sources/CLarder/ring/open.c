@@ -422,9 +422,11 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
         if (!ring->had_backup) ring->is_named = true;
     }
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
-    uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
+    ring->time_bytes = ring_fixed_time_bytes(fixed);
+    uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES - ring->time_bytes;
     ring->message_max =
         longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest : LARDER_RING_MESSAGE_MAX_BYTES;
+    ring->plain_end = ring->time_bytes ? 0 : ring->message_max + 1;
     if (ring->read_only) {
         // With a live writer the header is read at each look.
         if (!larder_os_file_is_locked(ring->file)) return ring_view_alone(ring, facts);
@@ -447,21 +449,22 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
 
 static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {
     detail->version = fixed->version;
-    detail->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    detail->flags = ring_fixed_flags(fixed);
     detail->capacity_bytes = fixed->capacity_bytes;
     detail->content_format = fixed->content_format;
 }
 
 static larder_status options_check(const larder_ring_options *options, larder_ring_detail *detail) {
     const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING |
-                           LARDER_RING_TRUST_OTHERS;
+                           LARDER_RING_TRUST_OTHERS | LARDER_RING_KEEP_TIMES;
     if (options->flags & ~known) return LARDER_EINVALID;
-    if (options->sync_interval_ns < 0) return LARDER_EINVALID;
+    if (options->sync_interval_ns < 0 || options->maximum_age_ns < 0) return LARDER_EINVALID;
     if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
     if (options->capacity_bytes == 0) return LARDER_OK;
     ring_fixed unused;
     if (larder_ring_fixed_make(options, &unused)) {
-        detail->capacity_bytes = larder_ring_minimum_capacity(options->cursor_slots);
+        detail->capacity_bytes =
+            larder_ring_minimum_capacity(options->cursor_slots) + ring_fixed_time_bytes(&unused);
         return LARDER_EINVALID;
     }
     return LARDER_OK;
@@ -472,6 +475,7 @@ static larder_status fixed_matches(const ring_fixed *fixed, const larder_ring_op
         if (fixed->capacity_bytes != options->capacity_bytes) return LARDER_EMISMATCH;
         if ((fixed->flags ^ options->flags) & LARDER_RING_OVERWRITE) return LARDER_EMISMATCH;
     }
+    if (ring_options_keep_times(options) && !ring_fixed_time_bytes(fixed)) return LARDER_EMISMATCH;
     if (options->content_format && fixed->content_format &&
         options->content_format != fixed->content_format)
         return LARDER_EMISMATCH;
@@ -645,6 +649,9 @@ larder_status larder_ring_open_made(int made, const char *path, const larder_rin
     }
     ring->file = made;
     ring->read_only = (options->flags & LARDER_RING_READ_ONLY) != 0;
+    ring->maximum_age_ns = options->maximum_age_ns;
+    ring->clock = options->clock;
+    ring->clock_context = options->clock_context;
     larder_ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
     status = ring_lock_page_make(ring);
     bool is_new = false;

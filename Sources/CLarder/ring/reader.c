@@ -14,6 +14,15 @@
 #define STEP_BACK_BYTES ((uint64_t)16 * 1024)
 /** A seek that has come this close walks the rest. */
 #define SEEK_WALK_BYTES ((uint64_t)4096)
+/** How far in front of the end the newest message is looked for first. */
+#define NEWEST_TIME_BYTES ((uint64_t)512)
+
+/** So often a seek begins again because a writer overtook it. */
+#define SEEK_TRIES 100
+
+#ifdef LARDER_FAULTS
+uint64_t larder_ring_seek_probes;
+#endif
 
 struct larder_ring_reader {
     larder_ring *ring;
@@ -215,6 +224,17 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     return LARDER_OK;
 }
 
+/** Tells what the record `bytes` with this head, which is intact, holds. */
+static inline ALWAYS_INLINE void reader_tell(const larder_ring *ring, const uint8_t *bytes,
+                                             record_head head, larder_ring_record *record) {
+    size_t length = record_length(head.word);
+    record->sequence = record_sequence(head.tag);
+    record->payload.data = bytes + RING_HEAD_BYTES;
+    record->payload.length = length - ring->time_bytes;
+    record->flags = record_flags(head.word);
+    record->time_ns = ring->time_bytes ? payload_time(bytes + RING_HEAD_BYTES, length) : 0;
+}
+
 /** Takes the message at `offset` if the chunk has all of it and it is intact, which is what a
     reader finds but for one time in hundreds. */
 static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
@@ -230,13 +250,10 @@ static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
     if (head.word == RECORD_PAD || sequence <= reader->sequence) return false;
     if (!record_is_plausible(head, position, ring->data_bytes)) return false;
     size_t length = record_length(head.word);
-    if (record_bytes(length) > held - before ||
+    if (record_bytes(length) > held - before || length < ring->time_bytes ||
         !record_agrees(ring->salt, bytes, head, length, position))
         return false;
-    record->sequence = sequence;
-    record->payload.data = bytes + RING_HEAD_BYTES;
-    record->payload.length = length;
-    record->flags = record_flags(head.word);
+    reader_tell(ring, bytes, head, record);
     record->lost = reader->has_started ? sequence - reader->sequence - 1 : 0;
     reader->has_started = true;
     reader->sequence = sequence;
@@ -333,11 +350,11 @@ larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_re
     // What is read in place is gone with the mapping.
     if (reader->borrows &&
         atomic_load_explicit(reader->ring->lock, memory_order_acquire) == LOCK_SHUT) {
-        *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+        *record = (larder_ring_record){.sequence = 0};
         return LARDER_ECLOSED;
     }
     if (reader_take(reader, record)) return LARDER_OK;
-    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    *record = (larder_ring_record){.sequence = 0};
     return reader_search(reader, record);
 }
 
@@ -424,7 +441,7 @@ static larder_status reader_fetch(larder_ring_reader *reader, uint64_t offset, u
 }
 
 larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_ring_record *record) {
-    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    *record = (larder_ring_record){.sequence = 0};
     if (reader->borrows &&
         atomic_load_explicit(reader->ring->lock, memory_order_acquire) == LOCK_SHUT)
         return LARDER_ECLOSED;
@@ -463,10 +480,7 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
             reader->back_count = 0;
             continue;
         }
-        record->sequence = record_sequence(head.tag);
-        record->payload.data = reader_bytes(reader, offset) + RING_HEAD_BYTES;
-        record->payload.length = record_length(head.word);
-        record->flags = record_flags(head.word);
+        reader_tell(reader->ring, reader_bytes(reader, offset), head, record);
         reader->sequence = record->sequence - 1;
         return LARDER_OK;
     }
@@ -474,49 +488,88 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
 
 // Seeking -----------------------------------------------------------------------------------------
 
-/** The last record boundary found in [low, high), one lap, whose number is at most `sequence`. */
+/** What a seek looks for: the first message that has at least this number, and this time. */
+typedef struct seek_goal {
+    uint64_t sequence;
+    /** INT64_MIN where it does not matter. */
+    int64_t time_ns;
+} seek_goal;
+
+/** Whether what is looked for is not before the intact record at `offset`, with this number. */
+static bool seek_reaches(const larder_ring *ring, uint64_t offset, uint64_t number,
+                         seek_goal goal) {
+#ifdef LARDER_FAULTS
+    larder_ring_seek_probes++;
+#endif
+    if (goal.time_ns == INT64_MIN) return number <= goal.sequence;
+    // Of several messages at that time, the first one is looked for. One that a writer in another
+    // process overwrites meanwhile may have any time here; but then so is everything before it.
+    return ring_time_at(ring, offset) < goal.time_ns;
+}
+
+/** The last record boundary found in [low, high), one lap, which the goal is not before. */
 static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint64_t low,
-                            uint64_t high, uint64_t sequence) {
+                            uint64_t high, seek_goal goal) {
     record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
     while (high - low > SEEK_WALK_BYTES) {
         uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
         uint64_t number;
         uint64_t found = larder_ring_find_offset(ring, view, middle, high, bounds, &number);
-        if (found < high && number <= sequence) low = found;
+        if (found < high && seek_reaches(ring, found, number, goal)) low = found;
         else high = middle;
     }
     return low;
 }
 
-uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence) {
+/** @param number receives that of the message at the offset, if there is one. */
+static uint64_t seek_offset(const larder_ring *ring, const ring_view *view, seek_goal goal,
+                            uint64_t *number) {
     if (view->oldest >= view->end) return view->end;
     uint64_t low = view->oldest;
     uint64_t lap = (view->end - 1) - (view->end - 1) % ring->data_bytes;
     if (lap > view->oldest) {
         // Two laps: the later one starts with a record, whose number tells which to search.
-        uint64_t number;
         record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
-        uint64_t found = larder_ring_find_offset(ring, view, lap, view->end, bounds, &number);
-        if (found < view->end && number <= sequence)
-            low = seek_in_lap(ring, view, found, view->end, sequence);
-        else low = seek_in_lap(ring, view, low, lap, sequence);
+        uint64_t found = larder_ring_find_offset(ring, view, lap, view->end, bounds, number);
+        if (found < view->end && seek_reaches(ring, found, *number, goal))
+            low = seek_in_lap(ring, view, found, view->end, goal);
+        else low = seek_in_lap(ring, view, low, lap, goal);
     } else {
-        low = seek_in_lap(ring, view, low, view->end, sequence);
+        low = seek_in_lap(ring, view, low, view->end, goal);
     }
-    record_bounds bounds = {.minimum = sequence, .maximum = view->newest};
-    return larder_ring_find_offset(ring, view, low, view->end, bounds, NULL);
+    record_bounds bounds = {.minimum = goal.sequence, .maximum = view->newest};
+    for (;;) {
+        low = larder_ring_find_offset(ring, view, low, view->end, bounds, number);
+        if (low >= view->end || goal.time_ns == INT64_MIN) return low;
+        if (ring_time_at(ring, low) >= goal.time_ns) return low;
+        bounds.minimum = *number + 1;
+        low += RING_HEAD_BYTES;
+    }
 }
 
-larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {
-    larder_ring *ring = reader->ring;
-    larder_status status = ring_lock(ring);
+uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence) {
+    uint64_t number;
+    return seek_offset(ring, view, (seek_goal){sequence, INT64_MIN}, &number);
+}
+
+/** Takes the lock, and forgets where the reader was. */
+static larder_status reader_leave(larder_ring_reader *reader, ring_view *view) {
+    larder_status status = ring_lock(reader->ring);
     if (status) return status;
-    ring_view view = larder_ring_view_get(ring);
-    reader->epoch = view.epoch;
+    *view = larder_ring_view_get(reader->ring);
+    reader->epoch = view->epoch;
     reader->back_count = 0;
     reader->chunk_start = reader->chunk_end = 0;
     reader->has_started = false;
     reader->sequence = 0;
+    return LARDER_OK;
+}
+
+larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {
+    larder_ring *ring = reader->ring;
+    ring_view view;
+    larder_status status = reader_leave(reader, &view);
+    if (status) return status;
     if (sequence == 0 || view.oldest >= view.end) {
         reader->offset = view.oldest;
     } else if (sequence > view.newest) {
@@ -528,4 +581,53 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
     }
     ring_unlock(ring);
     return LARDER_OK;
+}
+
+larder_status larder_ring_reader_seek_time(larder_ring_reader *reader, int64_t time_ns) {
+    larder_ring *ring = reader->ring;
+    if (!ring->time_bytes) return LARDER_EINVALID;
+    if (time_ns <= 0) return larder_ring_reader_seek(reader, 0);
+    // What another process overwrites meanwhile tells no time.
+    bool is_overtaken = true;
+    for (int tries = 0; is_overtaken && tries < SEEK_TRIES; tries++) {
+        ring_view view;
+        larder_status status = reader_leave(reader, &view);
+        if (status) return status;
+        uint64_t number = 0;
+        seek_goal goal = {ring_first_number(ring, &view), time_ns};
+        reader->offset = seek_offset(ring, &view, goal, &number);
+        bool is_found = reader->offset < view.end;
+        reader->sequence = is_found ? number - 1 : view.newest;
+        is_overtaken = is_found && larder_ring_oldest_now(ring) > reader->offset;
+        ring_unlock(ring);
+    }
+    return LARDER_OK;
+}
+
+// Times at both ends ------------------------------------------------------------------------------
+
+int64_t larder_ring_oldest_time(const larder_ring *ring, const ring_view *view) {
+    record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
+    uint64_t offset = larder_ring_find_offset(ring, view, view->oldest, view->end, bounds, NULL);
+    return offset < view->end ? ring_time_at(ring, offset) : 0;
+}
+
+int64_t larder_ring_newest_time(const larder_ring *ring, const ring_view *view) {
+    int64_t newest = 0;
+    bool is_found = false;
+    // The last record starts somewhere in front of the end: looks further and further back for it.
+    uint64_t live = view->end - view->oldest;
+    for (uint64_t step = NEWEST_TIME_BYTES; !is_found && live; step *= 2) {
+        record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
+        uint64_t from = view->end - (step < live ? step : live), number;
+        while ((from = larder_ring_find_offset(ring, view, from, view->end, bounds, &number)) <
+               view->end) {
+            newest = ring_time_at(ring, from);
+            is_found = true;
+            bounds.minimum = number + 1;
+            from += RING_HEAD_BYTES;
+        }
+        if (step >= live) break;
+    }
+    return newest;
 }

@@ -71,7 +71,8 @@ struct larder_ring {
     _Atomic uint32_t *lock;
     uint8_t *data;
     uint64_t data_bytes;
-    size_t message_max;
+    /** Messages shorter than this are appended without a time: none where times are kept. */
+    size_t plain_end;
     ring_header *header;
     uint32_t salt;
     bool overwrite;
@@ -108,6 +109,21 @@ struct larder_ring {
     /** Pages up to here (a position) are warm; data_bytes after the first lap. */
     uint64_t warmed;
     _Atomic uint32_t waiters;
+
+    size_t message_max;
+    /** What of each payload is its time; 0 if times are not kept, and then the rest means nothing.
+        */
+    size_t time_bytes;
+    /** No record written from now on has an earlier time. Known from the first append on. */
+    int64_t newest_ns;
+    bool knows_newest_ns;
+    /** Older messages are removed by an append; 0 for none. Nothing is so old before `expires_ns`.
+        */
+    int64_t maximum_age_ns;
+    int64_t expires_ns;
+    /** NULL for the system's. */
+    int64_t (*clock)(void *context);
+    void *clock_context;
 
     // The reservation under way, if any: its holder holds the lock.
     uint64_t reserved_position;
@@ -191,7 +207,7 @@ struct larder_ring {
 
 /** The records of a ring, for reading. */
 static inline ring_records ring_records_of(const larder_ring *ring) {
-    ring_records records = {ring->data, ring->data_bytes, ring->salt, NULL};
+    ring_records records = {ring->data, ring->data_bytes, ring->salt, NULL, ring->time_bytes};
     return records;
 }
 
@@ -274,6 +290,29 @@ uint64_t larder_ring_find_offset(const larder_ring *ring, const ring_view *view,
 /** Offset of the first live message whose number is at least `sequence`; the view's end without
     one. The lock is held. O(log capacity). */
 uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);
+
+// Times, of a ring that keeps them ----------------------------------------------------------------
+
+/** The time of the intact record at `offset`; anything if a writer in another process overwrites
+    it meanwhile. */
+static inline int64_t ring_time_at(const larder_ring *ring, uint64_t offset) {
+    uint64_t position = offset % ring->data_bytes;
+    const uint8_t *record = ring->data + position;
+    size_t length = record_length(record_head_at(record, 0).word);
+    bool is_whole =
+        length >= ring->time_bytes && RING_HEAD_BYTES + length <= ring->data_bytes - position;
+    return is_whole ? payload_time(record + RING_HEAD_BYTES, length) : 0;
+}
+/** The times of the first and the last intact record; 0 if there is none. The lock is held. O(bytes
+    of these records). */
+int64_t larder_ring_oldest_time(const larder_ring *ring, const ring_view *view);
+int64_t larder_ring_newest_time(const larder_ring *ring, const ring_view *view);
+
+/** As larder_ring_append_batch, at the time `now_ns` or that of the newest message if it is later;
+    without times it does not matter. */
+larder_status larder_ring_append_batch_at(larder_ring *ring, const larder_message *messages,
+                                          size_t count, int64_t now_ns, size_t *appended,
+                                          uint64_t *last_sequence);
 
 /** Whether a closed header counts as many messages as there can be between its places. Somebody may
     have computed the checksum of any. */

@@ -130,11 +130,15 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->content_format = fixed->content_format;
     statistics->created_ns = fixed->created_ns;
     statistics->version = fixed->version;
-    statistics->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    statistics->flags = ring_fixed_flags(fixed);
     statistics->cursor_slots = ring_fixed_slots(fixed);
     statistics->read_only = ring->read_only;
     if (!ring->read_only || larder_os_file_is_locked(ring->file))
         statistics->writer_pid = LOAD(header->opened.writer_pid);
+    if (ring->time_bytes) {
+        statistics->oldest_time_ns = larder_ring_oldest_time(ring, &view);
+        statistics->newest_time_ns = larder_ring_newest_time(ring, &view);
+    }
     if (view.end > view.oldest) {
         statistics->newest_sequence = view.newest;
         if (!ring->read_only) {

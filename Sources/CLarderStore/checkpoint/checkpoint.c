@@ -649,7 +649,10 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     if (!status && runs) status = larder_log_enter(&store->pending.log);
     if (!status && runs) {
         larder_store_ask_for_reads(store);
+        const int64_t began_ns = larder_os_monotonic_ns();
         status = flush_once(store, order);
+        const int64_t took_ns = larder_os_monotonic_ns() - began_ns;
+        atomic_fetch_add(&store->figures.flush_ns, (uint64_t)took_ns);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);
         if (!status) larder_segments_delete_retired(&store->index, &store->pending.log, order);

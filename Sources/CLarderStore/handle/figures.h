@@ -8,7 +8,7 @@
 
 typedef struct figures {
     _Atomic uint64_t hits, misses, damaged, written, removed, evicted, expired;
-    _Atomic uint64_t flushes, flush_failures, touches_dropped;
+    _Atomic uint64_t flushes, flush_failures, flush_ns, touches_dropped;
     _Atomic uint64_t appended_bytes, cleaned_bytes;
     /** How the last checkpoint ended. */
     _Atomic larder_status last_failure;

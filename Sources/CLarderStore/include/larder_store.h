@@ -786,9 +786,10 @@ typedef struct larder_store_statistics {
     /** Entries that left for a limit, and those that expired, as checkpoints found them. */
     uint64_t evicted;
     uint64_t expired;
-    /** Checkpoints. */
+    /** Checkpoints, those of them that failed, and how long all took together. */
     uint64_t flushes;
     uint64_t flush_failures;
+    uint64_t flush_ns;
     /** Reads that were not remembered because too many came between two checkpoints, those of
         larder_store_touch_many among them. */
     uint64_t touches_dropped;

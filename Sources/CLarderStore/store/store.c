@@ -670,6 +670,7 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     out->expired = atomic_load(&store->figures.expired);
     out->flushes = atomic_load(&store->figures.flushes);
     out->flush_failures = atomic_load(&store->figures.flush_failures);
+    out->flush_ns = atomic_load(&store->figures.flush_ns);
     out->appended_bytes = atomic_load(&store->figures.appended_bytes);
     out->cleaned_bytes = atomic_load(&store->figures.cleaned_bytes);
     out->touches_dropped = atomic_load(&store->figures.touches_dropped);

@@ -5,6 +5,9 @@ import Foundation
 
 /// What opening and maintaining a log's file have in common, whatever its messages are.
 enum LogFile {
+  /// What the time of a message takes: `LARDER_RING_TIME_BYTES`, whose type Swift cannot read.
+  static var timeBytes: Int { 8 }
+
   /// The path that the system knows a URL by.
   static func path(of url: URL) throws(LarderError) -> String {
     guard url.isFileURL else {
@@ -20,20 +23,26 @@ enum LogFile {
     configuration: MessageLogConfiguration
   ) throws(LarderError) -> RingOptions {
     let slots = try cursorSlots(configuration.consumerSlots)
-    try validate(capacity: capacity, cursorSlots: slots)
+    let keepsTimes = configuration.keepsTimes || configuration.maximumAge != nil
+    try validate(capacity: capacity, cursorSlots: slots, keepsTimes: keepsTimes)
     var options = RingOptions(
       capacity: capacity, overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
       contentFormat: format, syncInterval: configuration.syncInterval)
     options.syncsAtEnd = configuration.durability == .power
     options.files = configuration.files
     options.trustsOtherUsers = configuration.trustsOtherUsers
+    options.keepsTimes = keepsTimes
+    options.maximumAge = configuration.maximumAge
     return options
   }
 
   /// To the core a capacity of 0 means "the file's own", which is not what a
   /// caller means who computed one.
-  static func validate(capacity: UInt64, cursorSlots: UInt32) throws(LarderError) {
-    let least = larder_ring_minimum_capacity(cursorSlots)
+  static func validate(
+    capacity: UInt64, cursorSlots: UInt32, keepsTimes: Bool
+  ) throws(LarderError) {
+    let least =
+      larder_ring_minimum_capacity(cursorSlots) + (keepsTimes ? UInt64(timeBytes) : 0)
     let most = UInt64(1) << 40
     guard (least...most).contains(capacity) else {
       throw LarderError(

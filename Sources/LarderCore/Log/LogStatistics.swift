@@ -46,6 +46,13 @@ public struct LogStatistics: Sendable, Hashable {
   public internal(set) var consumerSlots: Int
   /// Whether this log was opened for reading only.
   public internal(set) var isReadOnly: Bool
+  /// Whether the file keeps the times of messages; see
+  /// ``MessageLogConfiguration/keepsTimes``.
+  public internal(set) var keepsTimes: Bool
+  /// When the oldest message was appended; nil in an empty log, and if it is unknown.
+  public internal(set) var oldestDate: Date?
+  /// When the newest message was appended; nil in an empty log, and if it is unknown.
+  public internal(set) var newestDate: Date?
   /// The process that has the file open for writing; nil if none has.
   public internal(set) var writerProcess: Int?
 }

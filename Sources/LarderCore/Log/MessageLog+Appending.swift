@@ -67,6 +67,14 @@ extension MessageLog {
     return sequence
   }
 
+  /// Appends a message that is encoded already, at a durability of `.process`, and waits neither
+  /// for the device nor for the resumption of a suspended log.
+  package func append(encoded bytes: UnsafeRawBufferPointer) throws(LarderError) -> UInt64 {
+    let sequence = try handle.append(bytes, waits: false)
+    signal.notify()
+    return sequence
+  }
+
   /// Appends messages together, visible to readers all at once.
   ///
   /// All are encoded before the first is appended, so a failing coder leaves the
@@ -150,6 +158,11 @@ extension MessageLog {
   /// - Complexity: One sync of the device.
   public func sync() throws {
     try handle.sync()
+  }
+
+  /// Makes messages up to a number survive a power cut; blocks its thread.
+  package func sync(through sequence: UInt64) throws {
+    try handle.sync(through: sequence)
   }
 
   /// Says why a log that was opened for writing cannot write, and keeps apart

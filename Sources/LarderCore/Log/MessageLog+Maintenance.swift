@@ -22,6 +22,23 @@ extension MessageLog {
     }
   }
 
+  /// Removes the messages that were appended before a time.
+  ///
+  /// - Parameter date: Messages of this time, and later ones, stay. Those whose time
+  ///   is unknown are older than any other.
+  /// - Returns: How many messages were removed.
+  /// - Throws: `.invalidArgument` if the log keeps no times; else as
+  ///   ``remove(through:)``.
+  /// - Complexity: O(bytes removed). Durable with the next sync.
+  @discardableResult
+  public func remove(before date: Date) throws -> Int {
+    do {
+      return Int(clamping: try handle.remove(before: LogTime.nanoseconds(since: date)))
+    } catch {
+      throw appendFailure(error)
+    }
+  }
+
   /// Removes all messages. Numbers go on where they were.
   ///
   /// - Returns: How many messages were removed.
@@ -35,7 +52,8 @@ extension MessageLog {
   /// The log's figures, all of the same moment.
   ///
   /// - Throws: `.closed`.
-  /// - Complexity: O(1).
+  /// - Complexity: O(1); if the log keeps times, O(bytes of its oldest and its newest
+  ///   message).
   public var statistics: LogStatistics {
     get throws { try handle.statistics() }
   }
@@ -86,9 +104,9 @@ extension MessageLog {
       from: try LogFile.path(of: source), to: try LogFile.path(of: target), progress: progress)
   }
 
-  /// Gives a closed log another size, and another policy if wanted.
+  /// Gives a closed log another size, and another policy or times if wanted.
   ///
-  /// Keeps the newest messages that fit, with their numbers, and the consumers. A
+  /// Keeps the newest messages that fit, with numbers and times, and the consumers. A
   /// new file is written beside the old one, synced and renamed over it, so a
   /// crash leaves the one or the other. Whoever has the old file open for reading
   /// goes on reading that.
@@ -99,6 +117,8 @@ extension MessageLog {
   ///   - whenFull: The policy to have from now on; nil, the default, keeps it.
   ///   - consumerSlots: The consumers to have room for; nil, the default, keeps
   ///     their number.
+  ///   - keepsTimes: Keep the times of messages from now on; those of messages that are
+  ///     there are unknown. A log that keeps times does so with false, the default, too.
   ///   - trustsOtherUsers: As in the configuration; false by default.
   /// - Throws: `.full` if a log that refuses when full would have to drop messages
   ///   (nothing is changed then); `.busy`, `.untrusted`, `.invalidArgument`,
@@ -106,16 +126,18 @@ extension MessageLog {
   /// - Complexity: O(size of both files). One sync of the device.
   public static func resize(
     fileURL: URL, toMaximumBytes maximumBytes: UInt64, whenFull: OverflowPolicy? = nil,
-    consumerSlots: Int? = nil, trustsOtherUsers: Bool = false
+    consumerSlots: Int? = nil, keepsTimes: Bool = false, trustsOtherUsers: Bool = false
   ) throws {
     let path = try LogFile.path(of: fileURL)
     let current = try RingHandle(path: path, options: RingOptions(readOnly: true, existing: true))
     let statistics = try current.statistics()
     let slots = try LogFile.cursorSlots(consumerSlots ?? statistics.consumerSlots)
-    try LogFile.validate(capacity: maximumBytes, cursorSlots: slots)
+    let keepsTimes = keepsTimes || statistics.keepsTimes
+    try LogFile.validate(capacity: maximumBytes, cursorSlots: slots, keepsTimes: keepsTimes)
     var options = RingOptions(
       capacity: maximumBytes, overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
       cursorSlots: slots, contentFormat: statistics.format)
+    options.keepsTimes = keepsTimes
     options.trustsOtherUsers = trustsOtherUsers
     try LogFile.resize(path, options)
   }
@@ -126,12 +148,14 @@ extension MessageLog {
   ///   - count: How many messages; at least 1.
   ///   - bytes: The size of each when encoded; 0 or more.
   ///   - consumerSlots: As in the configuration; 8 by default.
+  ///   - keepsTimes: As in the configuration; false by default.
   /// - Returns: Bytes for `maximumBytes`; nil if no log can be that large, or for
   ///   numbers that are too small.
   /// - Complexity: O(1).
   public static func maximumBytes(
-    forMessages count: Int, ofSize bytes: Int, consumerSlots: Int = 8
+    forMessages count: Int, ofSize bytes: Int, consumerSlots: Int = 8, keepsTimes: Bool = false
   ) -> UInt64? {
-    LogFile.capacity(count: count, bytes: bytes, consumerSlots: consumerSlots)
+    LogFile.capacity(
+      count: count, bytes: bytes, consumerSlots: consumerSlots, keepsTimes: keepsTimes)
   }
 }

@@ -47,7 +47,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   let syncer = LogSyncer()
   let queues = QueueRegistry()
   /// Why a log that was asked to write cannot: the file has other limits.
-  let mismatch: LarderError?
+  package let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.
   let isReader: Bool
 

@@ -48,6 +48,28 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// link, never.
   public var trustsOtherUsers = false
 
+  /// Keep the time of each message, so that messages can be found by their time; false
+  /// by default.
+  ///
+  /// Takes 8 bytes a message, and one reading of the clock for each append. The time is
+  /// that of the wall clock, but never earlier than that of the newest message in the
+  /// log, also after the clock was set back. See ``LogEntry/date``,
+  /// ``MessageLog/entries(since:)`` and ``MessageLog/remove(before:)``.
+  ///
+  /// A file keeps times or not from its creation on: one that does goes on to, whatever
+  /// later openings say, and earlier releases of Larder refuse it with
+  /// `.incompatibleVersion`. One that does not counts as a file of another policy, see
+  /// ``onMismatch``; when it is adapted, the times of its messages are unknown.
+  public var keepsTimes = false
+
+  /// Remove messages that are older than this; nil, the default, keeps them.
+  ///
+  /// Each append first removes what is too old by then, as
+  /// ``MessageLog/remove(before:)`` does, whether or not consumers have read it: as a
+  /// log that overwrites does not wait for them either. A log that nobody appends to
+  /// keeps its messages. Has to be positive, and implies ``keepsTimes``.
+  public var maximumAge: Duration?
+
   /// What Apple's systems are told of the file: data protection, backups.
   public var files = FileAttributes()
 

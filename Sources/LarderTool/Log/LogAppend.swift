@@ -24,6 +24,7 @@ struct LogAppend: ParsableCommand {
         larder log append --refuse --capacity 10MB queue.larder < jobs.txt
         find / -print0 | larder log append --null files.larder
         larder log append --sync --json app.larder access.log | jq .lastSequence
+        my-server 2>&1 | larder log append --timestamps app.larder
       """)
 
   @Argument(help: "The log; created if it is missing.", completion: .file())
@@ -43,6 +44,14 @@ struct LogAppend: ParsableCommand {
     exclusivity: .exclusive,
     help: ArgumentHelp("When a new log is full: drop its oldest messages (default), or refuse."))
   var policy: PolicyChoice?
+
+  @Flag(
+    name: .long,
+    help: """
+      Have a new log keep the time of each message, for larder log cat --since. One that does \
+      keeps them without this, too.
+      """)
+  var timestamps = false
 
   @Flag(
     name: .long,
@@ -67,7 +76,7 @@ struct LogAppend: ParsableCommand {
     try LogCreation.requireWhole(file)
     var job = try AppendJob(
       ring: try LogCreation.open(
-        file, capacity: capacity?.bytes, policy: policy, others: others),
+        file, capacity: capacity?.bytes, policy: policy, keepsTimes: timestamps, others: others),
       sync: sync, showsProgress: !quiet && !json)
     if !quiet { try reportRecovery(job) }
     let result: AppendJob.Result

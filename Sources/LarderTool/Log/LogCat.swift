@@ -17,6 +17,15 @@ struct LogCat: ParsableCommand {
       coder, come out as JSON, one message a line: dates as text, bytes as base64url. A message \
       that is not valid CBOR is left out, and a note says which. --raw prints what is stored.
 
+      Structured records, which a logging backend writes, are CBOR maps with a time, a level, a \
+      label and a message. They come out as lines of text, in colours at a terminal unless \
+      NO_COLOR is set; with --json as objects, and all that they hold. Levels are trace, debug, \
+      info, notice, warning, error and critical.
+
+      --since and --until go by the times that the log keeps, and find the first message at once, \
+      however long the log is. In a log that keeps none they go by the times of structured \
+      records. A time without a zone is local. --last counts the messages that are printed.
+
       EXAMPLES
         larder log cat app.larder > app.log           everything, as it was
         larder log cat --last 100 app.larder          the 100 newest
@@ -24,6 +33,9 @@ struct LogCat: ParsableCommand {
         larder log cat --reverse app.larder | less    newest first
         larder log cat events.larder | jq .level      CBOR as JSON
         larder log cat --json app.larder | jq .sequence
+        larder log cat --since 10m app.larder         the last ten minutes
+        larder log cat --since 2026-03-01 --until 2026-03-02 app.larder
+        larder log cat --level warning --label db --grep timeout server.larder
       """)
 
   @Argument(help: "The log.", completion: .file())
@@ -42,18 +54,25 @@ struct LogCat: ParsableCommand {
     help: ArgumentHelp("Only so many of the newest messages.", valueName: "count"))
   var last: UInt64?
 
+  @OptionGroup(title: "Times") var range: TimeRange
+
+  @OptionGroup(title: "Selection") var selection: MessageSelection
+
   @OptionGroup(title: "Format") var format: MessageFormat
 
   func run() throws {
     let ring = try LogCreation.read(file)
     // A log that is being written to could go on for ever: the end is where it is now.
     let statistics = try ring.statistics()
-    let newest = statistics.newestSequence ?? 0
-    var printer = MessagePrinter(format, path: file, endsEveryMessage: reverse)
+    var printer = MessagePrinter(
+      format, selection, range: range, path: file, endsEveryMessage: reverse)
     printer.contentFormat = statistics.format
-    if newest > 0, last != 0 {
+    printer.knowsTimes = statistics.keepsTimes || (range.since ?? range.until) == nil
+    try selection.require(statistics.format, of: file)
+    let (first, newest) = try range.numbers(ring, statistics, path: file)
+    let oldest = max(statistics.oldestSequence ?? 1, from ?? 1, first, 1)
+    if newest >= oldest, last != 0 {
       let reader = try ring.makeReader()
-      let oldest = max(statistics.oldestSequence ?? 1, from ?? 1, 1)
       if reverse {
         try printBackwards(reader, from: newest, to: oldest, with: &printer)
       } else {
@@ -64,12 +83,18 @@ struct LogCat: ParsableCommand {
     try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
   }
 
+  /// Whether all messages are asked for, also those that are there only after this began.
+  private var isWhole: Bool { from == nil && range.since == nil }
+
   private func printForwards(
     _ reader: borrowing RingReader, from oldest: UInt64, to newest: UInt64,
     with printer: inout MessagePrinter
   ) throws {
-    try reader.seek(to: from ?? 0)
-    if let last { try reader.stepBack(last, from: newest, notBefore: from ?? 0) }
+    try reader.seek(to: isWhole ? 0 : oldest)
+    if let last {
+      try reader.stepBack(
+        last, from: newest, notBefore: isWhole ? 0 : oldest, printedBy: &printer)
+    }
     var printed = oldest - 1
     while printed < newest, let record = try reader.next() {
       guard record.sequence <= newest else { break }
@@ -94,9 +119,10 @@ struct LogCat: ParsableCommand {
     while remaining > 0, let record = try reader.previous(), record.sequence >= oldest {
       let missing = before.subtracting(clamping: record.sequence.adding(clamping: 1))
       if missing > 0 { try printer.note(missing: missing, before: before) }
+      let isCounted = !printer.selects || printer.isSelected(record)
       try printer.print(record, lost: 0)
       before = record.sequence
-      remaining -= 1
+      if isCounted { remaining -= 1 }
     }
     if remaining > 0, before > oldest {
       try printer.note(missing: before - oldest, before: before)

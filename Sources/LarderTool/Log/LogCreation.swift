@@ -18,7 +18,7 @@ enum LogCreation {
   /// - Throws: `.configurationMismatch` if the log exists and something else was asked for, or if
   ///   lines of text are not what its coder makes.
   static func open(
-    _ path: String, capacity: UInt64?, policy: PolicyChoice?, others: OtherUsers
+    _ path: String, capacity: UInt64?, policy: PolicyChoice?, keepsTimes: Bool, others: OtherUsers
   ) throws -> RingHandle {
     try StandardStreams.requireOutput(outside: path)
     var options = RingOptions(syncInterval: .seconds(1))
@@ -26,6 +26,7 @@ enum LogCreation {
     if isNewOrEmpty(path) {
       options.capacity = capacity ?? defaultCapacity
       options.overwrite = (policy ?? .overwrite).isOverwriting
+      options.keepsTimes = keepsTimes
     } else {
       options.existing = true
     }
@@ -48,6 +49,9 @@ enum LogCreation {
         policy.isOverwriting
           ? "refuses when it is full, and --overwrite asks for the opposite"
           : "overwrites its oldest messages, and --refuse asks for the opposite")
+    }
+    if keepsTimes && !statistics.keepsTimes {
+      throw mismatch(path, "keeps no times of its messages, and --timestamps asks for them")
     }
     return ring
   }

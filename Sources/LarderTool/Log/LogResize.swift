@@ -6,9 +6,9 @@ import LarderCore
 struct LogResize: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resize",
-    abstract: "Give a log another capacity or policy, and keep what fits.",
+    abstract: "Give a log another capacity, policy or times, and keep what fits.",
     discussion: """
-      Keeps the newest messages that fit, with their numbers, and the consumers' places. A log \
+      Keeps the newest messages that fit, with numbers and times, and the consumers' places. A log \
       that is to refuse when full is left as it is if its messages do not fit. Nobody may have the \
       log open for writing. A crash in the middle leaves the old log or the new one.
 
@@ -16,6 +16,7 @@ struct LogResize: ParsableCommand {
         larder log resize --capacity 1GiB app.larder
         larder log resize --capacity 10MB --overwrite queue.larder
         larder log resize --refuse app.larder
+        larder log resize --timestamps app.larder
       """)
 
   @Argument(help: "The log.", completion: .file())
@@ -32,12 +33,18 @@ struct LogResize: ParsableCommand {
     help: "When full: drop the oldest messages, or refuse. As it is by default.")
   var policy: PolicyChoice?
 
+  @Flag(
+    name: .long,
+    help: "Keep the time of each message from now on; those of older messages are unknown.")
+  var timestamps = false
+
   @Flag(name: .shortAndLong, help: "No summary.")
   var quiet = false
 
   func validate() throws {
-    guard capacity != nil || policy != nil else {
-      throw ValidationError("Say what to change: --capacity, --overwrite or --refuse.")
+    guard capacity != nil || policy != nil || timestamps else {
+      throw ValidationError(
+        "Say what to change: --capacity, --overwrite, --refuse or --timestamps.")
     }
   }
 
@@ -49,7 +56,7 @@ struct LogResize: ParsableCommand {
     let whenFull = policy.map { $0.isOverwriting ? OverflowPolicy.overwriteOldest : .refuse }
     try MessageLog<Data>.resize(
       fileURL: URL(fileURLWithPath: file), toMaximumBytes: capacity?.bytes ?? before.capacity,
-      whenFull: whenFull, trustsOtherUsers: others.areTrusted)
+      whenFull: whenFull, keepsTimes: timestamps, trustsOtherUsers: others.areTrusted)
     guard !quiet else { return }
     let after = try LogCreation.read(file).statistics()
     let dropped = before.count.subtracting(clamping: after.count)

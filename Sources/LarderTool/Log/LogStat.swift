@@ -8,8 +8,9 @@ struct LogStat: ParsableCommand {
     commandName: "stat",
     abstract: "Show a log's figures: messages, room, losses, consumers.",
     discussion: """
-      Works while a program writes to the log. With --json, sizes are in bytes and the time is in \
-      seconds since 1970.
+      Works while a program writes to the log. With --json, sizes are in bytes and times are in \
+      seconds since 1970. Of a log that keeps times, it shows those of its oldest and its newest \
+      message, in UTC.
 
       EXAMPLES
         larder log stat app.larder
@@ -41,6 +42,7 @@ struct LogStat: ParsableCommand {
     if let oldest = s.oldestSequence, let newest = s.newestSequence {
       messages += "  (\(Quantity.count(oldest)) to \(Quantity.count(newest)))"
     }
+    if s.keepsTimes { rows.append(("times", span(s))) }
     let percent = s.dataCapacity > 0 ? Double(s.size) / Double(s.dataCapacity) * 100 : 0
     rows.append(("messages", messages))
     rows.append(
@@ -91,6 +93,9 @@ struct LogStat: ParsableCommand {
     object.add("newestSequence", s.newestSequence)
     object.add("nextSequence", s.nextSequence)
     object.add("syncedSequence", s.syncedSequence)
+    object.add("keepsTimes", s.keepsTimes)
+    object.add("oldestTime", s.oldestDate?.timeIntervalSince1970)
+    object.add("newestTime", s.newestDate?.timeIntervalSince1970)
     object.add("capacity", s.capacity)
     object.add("dataCapacity", s.dataCapacity)
     object.add("size", s.size)
@@ -114,6 +119,13 @@ struct LogStat: ParsableCommand {
         return consumer
       })
     return object
+  }
+
+  /// From when to when the messages are.
+  private func span(_ s: LogStatistics) -> String {
+    guard let newest = s.newestDate else { return s.count == 0 ? "none yet" : "unknown" }
+    guard let oldest = s.oldestDate else { return "unknown to \(TimeText.utc(newest))" }
+    return "\(TimeText.utc(oldest)) to \(TimeText.utc(newest))"
   }
 
   /// How many numbers a consumer has before it; what was overwritten meanwhile is among them.

@@ -6,13 +6,16 @@ import LarderCore
 struct LogTail: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tail",
-    abstract: "Print the newest messages of a log, and follow it.",
+    abstract: "Print the newest messages of logs, and follow them.",
     discussion: """
       Following needs nothing from the program that writes: it may start, stop, be killed and come \
       back, or give the log another size. Messages that were overwritten before they could be \
       printed are counted in a note on the standard error; if messages are missing because of \
       damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR \
-      come out as JSON, one a line, as larder log cat prints them.
+      come out as JSON, and structured records as text, as larder log cat prints them.
+
+      Several logs are printed as one, in the order of their times, each message behind the name \
+      of its log. Messages whose time is unknown come when they are seen. -n is of each log.
 
       EXAMPLES
         larder log tail app.larder                    the 10 newest messages
@@ -20,10 +23,12 @@ struct LogTail: ParsableCommand {
         larder log tail -n 0 -f app.larder            only that
         larder log tail -f events.larder | jq .text   CBOR as JSON
         larder log tail -f --json app.larder | jq     for a program
+        larder log tail -f --level error app.larder   errors alone
+        larder log tail -f app.larder db.larder       two logs, merged
       """)
 
-  @Argument(help: "The log.", completion: .file())
-  var file: String
+  @Argument(help: "The log, or several.", completion: .file())
+  var files: [String]
 
   @Option(
     name: [.customShort("n"), .long],
@@ -33,7 +38,11 @@ struct LogTail: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Go on with what is appended, until Ctrl-C.")
   var follow = false
 
+  @OptionGroup(title: "Selection") var selection: MessageSelection
+
   @OptionGroup(title: "Format") var format: MessageFormat
+
+  private var file: String { files.first ?? "" }
 
   /// How long one wait for messages lasts before the tool looks whether it was interrupted or the
   /// file replaced. Messages end a wait at once.
@@ -41,7 +50,10 @@ struct LogTail: ParsableCommand {
 
   func run() throws {
     if follow { Interruption.enable() }
-    var printer = MessagePrinter(format, path: file)
+    if files.count > 1 {
+      return try MergedLogs(files, last: last, selection, format).run(follows: follow)
+    }
+    var printer = MessagePrinter(format, selection, path: file)
     var place = Place()
     repeat {
       let identity = FileIdentity(file)
@@ -49,6 +61,7 @@ struct LogTail: ParsableCommand {
       let statistics = try ring.statistics()
       let newest = statistics.newestSequence ?? 0
       printer.contentFormat = statistics.format
+      try selection.require(statistics.format, of: file)
       let reader = try ring.makeReader()
       if let printed = place.last {
         // The file is another one now: the same log resized, or a new one that starts over.
@@ -56,9 +69,11 @@ struct LogTail: ParsableCommand {
         if newest < printed { place.last = 0 }
       } else {
         try reader.seek(to: .max)
-        try reader.stepBack(last, from: newest)
+        try reader.stepBack(last, from: newest, printedBy: &printer)
         // From the oldest on: what is missing before the first message is a gap, too.
-        if let oldest = statistics.oldestSequence, last > newest.subtracting(clamping: oldest) {
+        if !printer.selects, let oldest = statistics.oldestSequence,
+          last > newest.subtracting(clamping: oldest)
+        {
           place.last = oldest.subtracting(clamping: 1)
         }
       }

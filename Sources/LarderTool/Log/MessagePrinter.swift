@@ -10,18 +10,23 @@ struct MessageFormat: ParsableArguments {
 
   @Flag(
     name: .long,
+    help: "Put the time of each message, in UTC, and a tab before it; - where it is unknown.")
+  var time = false
+
+  @Flag(
+    name: .long,
     help: """
-      Print one JSON object a line: "sequence", "message" (text, or the value that it is in a log \
-      of CBOR; "base64" if it is neither), "partial" if its line was not ended, "lost" if messages \
-      before it are missing.
+      Print one JSON object a line: "sequence", "time" if it is known, "message" (text, or the \
+      value that it is in a log of CBOR; "base64" if it is neither), "partial" if its line was not \
+      ended, "lost" if messages before it are missing.
       """)
   var json = false
 
   @Flag(
     name: .long,
     help: """
-      Print the bytes of messages as they are stored: CBOR not as JSON, and control characters \
-      as they are on a terminal, too.
+      Print the bytes of messages as they are stored: CBOR not as text, and control characters as \
+      they are on a terminal, too.
       """)
   var raw = false
 
@@ -29,8 +34,8 @@ struct MessageFormat: ParsableArguments {
   var null = false
 
   func validate() throws {
-    if json && (sequence || null) {
-      throw ValidationError("--json goes with neither --sequence nor --null.")
+    if json && (sequence || time || null) {
+      throw ValidationError("--json goes with none of --sequence, --time and --null.")
     }
   }
 }
@@ -40,54 +45,118 @@ struct MessageFormat: ParsableArguments {
 /// A terminator goes behind every message but a partial one, the last line of an input that did not
 /// end with one; behind that it is written only when another message follows.
 ///
-/// Messages of a log whose format is `cbor` are printed as the JSON that they amount to.
+/// Messages of a log whose format is `cbor` are printed as text if they are structured records,
+/// else as the JSON that they amount to.
 struct MessagePrinter: ~Copyable {
   private let format: MessageFormat
+  private let selection: MessageSelection
+  private let range: TimeRange
   private let path: String
   private let endsEveryMessage: Bool
   private var output: StandardOutput
   private var object = JSONObject()
   private var cbor = CBORText()
   private var owesTerminator = false
+  /// Messages missing before the next one that is printed as JSON.
+  private var owesLost: UInt64 = 0
   /// Whether messages were missing before one that was printed.
   private(set) var hasMissed = false
 
   /// The log's coder, as its file names it. To be set before the first message.
   var contentFormat = ""
+  /// Whether the range was applied to the numbers of messages already.
+  var knowsTimes = true
+  /// The log's name, where several are printed.
+  var name: String?
 
   /// - Parameters:
   ///   - endsEveryMessage: End partial messages too, for orders in which they are not the last.
-  init(_ format: MessageFormat, path: String, endsEveryMessage: Bool = false) {
+  init(
+    _ format: MessageFormat, _ selection: MessageSelection, range: TimeRange = TimeRange(),
+    path: String, endsEveryMessage: Bool = false
+  ) {
     self.format = format
+    self.selection = selection
+    self.range = range
     output = StandardOutput(raw: format.raw)
     self.path = path
-    self.endsEveryMessage = endsEveryMessage || format.sequence
+    self.endsEveryMessage = endsEveryMessage || format.sequence || format.time
   }
 
   private var isCBOR: Bool { contentFormat == "cbor" && !format.raw }
   private var terminator: UInt8 { format.null ? 0 : UInt8(ascii: "\n") }
+  /// Whether a message may be left out for what it holds.
+  var selects: Bool { selection.isActive || !knowsTimes }
+
+  /// What there is to print of a message.
+  private enum Content {
+    case bytes, json
+    case record(StructuredRecord)
+    case invalid(any Error)
+  }
+
+  /// Whether a message is printed.
+  mutating func isSelected(_ record: RingRecord) -> Bool { content(of: record) != nil }
+
+  /// - Returns: nil for a message that is left out. `cbor` holds the text of what is JSON.
+  private mutating func content(of record: RingRecord) -> Content? {
+    var content = Content.bytes
+    var structured: StructuredRecord?
+    if contentFormat == "cbor", !format.raw || selection.wantsRecords || !knowsTimes {
+      do {
+        let value = try CBORValue(record.bytes)
+        structured = StructuredRecord(value)
+        if let structured, !format.json, !format.raw {
+          content = .record(structured)
+        } else if !format.raw {
+          cbor.convert(value)
+          content = .json
+        }
+      } catch {
+        content = .invalid(error)
+      }
+    }
+    guard selection.admits(structured), knowsTimes || range.admits(structured) else { return nil }
+    guard let pattern = selection.grep else { return content }
+    let isMatch =
+      switch content {
+      case .json: cbor.json.withUnsafeBytes { pattern.matches($0) }
+      case .record(let structured):
+        Array(line(structured).utf8).withUnsafeBytes { pattern.matches($0) }
+      case .bytes, .invalid: pattern.matches(record.bytes)
+      }
+    return isMatch ? content : nil
+  }
+
+  private func line(_ record: StructuredRecord) -> String {
+    "\(record.timeText) \(record.level.rawValue) \(record.text)"
+  }
 
   /// - Parameter lost: How many messages are missing before this one.
   mutating func print(_ record: RingRecord, lost: UInt64) throws {
     if lost > 0 { hasMissed = true }
-    if format.json { return try printObject(record, lost: lost) }
-    if lost > 0 { try note(missing: lost, before: record.sequence) }
-    if isCBOR {
-      do {
-        try cbor.convert(record.bytes)
-      } catch {
-        try flush()
-        return StandardError.note(
-          "\(path): message \(record.sequence) is left out, it is not valid CBOR: "
-            + "\(reason(error)); --raw prints its bytes")
-      }
+    owesLost = owesLost.adding(clamping: lost)
+    if lost > 0 && !format.json { try note(missing: lost, before: record.sequence) }
+    guard let content = content(of: record) else { return }
+    if format.json { return try printObject(record, content) }
+    if case .invalid(let error) = content, !format.raw {
+      try flush()
+      return StandardError.note(
+        "\(path): message \(record.sequence) is left out, it is not valid CBOR: "
+          + "\(reason(error)); --raw prints its bytes")
     }
     if owesTerminator { try output.write(byte: terminator) }
+    if let name { try output.write("\(name): ", style: .dim) }
     if format.sequence { try output.write("\(record.sequence)\t") }
-    if isCBOR {
-      try cbor.json.withUnsafeBytes { try output.write($0) }
-    } else {
-      try output.write(record.bytes)
+    if format.time { try output.write((LogTime.date(record.time).map(TimeText.utc) ?? "-") + "\t") }
+    switch content {
+    case .json: try cbor.json.withUnsafeBytes { try output.write($0) }
+    case .bytes, .invalid: try output.write(record.bytes)
+    case .record(let structured):
+      try output.write(structured.timeText, style: .dim)
+      try output.write(" ")
+      try output.write(structured.level.rawValue, style: structured.level.style)
+      try output.write(" \(structured.text)")
     }
     owesTerminator = record.isPartial && !endsEveryMessage
     if !owesTerminator { try output.write(byte: terminator) }
@@ -105,24 +174,21 @@ struct MessagePrinter: ~Copyable {
 
   mutating func flush() throws { try output.flush() }
 
-  private mutating func printObject(_ record: RingRecord, lost: UInt64) throws {
+  private mutating func printObject(_ record: RingRecord, _ content: Content) throws {
     object.removeAll()
+    if let name { object.add("log", name) }
     object.add("sequence", record.sequence)
-    add(message: record.bytes)
-    if record.isPartial { object.add("partial", true) }
-    if lost > 0 { object.add("lost", lost) }
-    try object.write(to: &output)
-  }
-
-  private mutating func add(message bytes: UnsafeRawBufferPointer) {
-    guard isCBOR else { return object.add(message: bytes) }
-    do {
-      try cbor.convert(bytes)
-      object.add("message", json: cbor.json)
-    } catch {
-      // That it is there, and is not what the file says, shows in the key.
-      object.add("base64", Data(bytes).base64EncodedString())
+    if let date = LogTime.date(record.time) { object.add("time", TimeText.utc(date)) }
+    switch content {
+    case .json: object.add("message", json: cbor.json)
+    // That it is there, and is not what the file says, shows in the key.
+    case .invalid: object.add("base64", Data(record.bytes).base64EncodedString())
+    case .bytes, .record: object.add(message: record.bytes)
     }
+    if record.isPartial { object.add("partial", true) }
+    if owesLost > 0 { object.add("lost", owesLost) }
+    owesLost = 0
+    try object.write(to: &output)
   }
 
   private func reason(_ error: any Error) -> String {

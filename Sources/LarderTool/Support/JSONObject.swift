@@ -26,6 +26,10 @@ struct JSONObject {
     add(key, raw: Quantity.decimals(value, 6))
   }
 
+  mutating func add(_ key: String, _ value: Double?) {
+    if let value { add(key, value) } else { add(key, raw: "null") }
+  }
+
   mutating func add(_ key: String, _ value: String?) {
     guard let value else { return add(key, raw: "null") }
     addKey(key)

@@ -2,7 +2,7 @@
 import ArgumentParser
 import LarderCore
 
-/// How long something lives, as people write it: `90s`, `5m`, `12h`, `1.5d`, `2w`, `never`.
+/// How long something lives, as people write it: `90s`, `5m`, `1h30m`, `1.5d`, `2w`, `never`.
 struct Lifetime: Equatable, Sendable {
   let expiration: Expiration
 
@@ -12,18 +12,11 @@ struct Lifetime: Equatable, Sendable {
       expiration = .never
       return
     }
-    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    guard let number = Double(digits), digits.first != ".", number > 0,
-      let seconds = Self.units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()]
-    else {
+    guard let seconds = try? WrittenDuration(text).seconds, seconds > 0 else {
       throw ValidationError(
         "'\(text)' is not a duration. Write a number above 0 with a unit (s, m, h, d or w), "
           + "such as 90s, 12h or 30d, or never.")
     }
-    expiration = .seconds(number * seconds)
+    expiration = .seconds(seconds)
   }
-
-  private static let units: [String: Double] = [
-    "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
-  ]
 }

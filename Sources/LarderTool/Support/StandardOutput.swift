@@ -49,6 +49,18 @@ struct StandardOutput: ~Copyable {
     try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Writes text in a style, where it is shown.
+  mutating func write(_ text: String, style: TextStyle) throws {
+    let isStyled = TextStyle.areShown && style != .plain
+    if isStyled { try begin(style) }
+    try write(text)
+    if isStyled { try begin(.plain) }
+  }
+
+  private mutating func begin(_ style: TextStyle) throws {
+    for byte in "\u{1B}[\(style.rawValue)m".utf8 { try write(byte: byte) }
+  }
+
   /// Hands everything to the system.
   /// - Throws: `OutputClosed`, or a `ToolFailure` that says why it could not be written.
   mutating func flush() throws {

@@ -400,7 +400,23 @@ struct HouseTests {
       ],
       "Sources/LarderCompression/": ["Larder", "LarderTool", "LarderEncryption", "Crypto"],
       "Sources/LarderEncryption/": ["Larder", "LarderTool", "LarderCompression", "CZlib"],
+      "Sources/LarderLogging/": [
+        "Larder", "LarderMetrics", "LarderLifecycle", "LarderConfiguration", "LarderTracing",
+      ],
+      "Sources/LarderMetrics/": ["LarderLogging", "LarderConfiguration", "LarderTracing"],
+      "Sources/LarderLifecycle/": ["LarderLogging", "LarderMetrics", "LarderConfiguration"],
+      "Sources/LarderTracing/": ["LarderLogging", "LarderMetrics", "LarderConfiguration"],
     ]
+    let servers = [
+      "LarderLogging", "LarderMetrics", "LarderLifecycle", "LarderConfiguration", "LarderTracing",
+      "Logging", "Metrics", "ServiceLifecycle", "Configuration", "Tracing",
+    ]
+    for folder in ["LarderCore", "Larder", "LarderCompatibility", "LarderTool"] {
+      expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/\(folder)/") }) {
+        line in
+        servers.contains { line.hasSuffix("import " + $0) }
+      }
+    }
     for (folder, modules) in above {
       expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix(folder) }) { line in
         modules.contains { line.hasSuffix("import " + $0) }
@@ -412,7 +428,9 @@ struct HouseTests {
     let traps = ["fatalError(", "precondition(", "preconditionFailure(", "try! ", " as! "]
     let libraries = [
       "Sources/LarderCore/", "Sources/Larder/", "Sources/LarderCompatibility/",
-      "Sources/LarderCompression/", "Sources/LarderEncryption/", "Sources/LarderRemote/",
+      "Sources/LarderCompression/", "Sources/LarderEncryption/", "Sources/LarderLogging/",
+      "Sources/LarderMetrics/", "Sources/LarderLifecycle/", "Sources/LarderConfiguration/",
+      "Sources/LarderTracing/", "Sources/LarderRemote/",
     ]
     let files = SourceTree.swift.filter { file in
       libraries.contains { file.path.hasPrefix($0) }

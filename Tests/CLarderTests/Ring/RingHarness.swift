@@ -78,6 +78,12 @@ final class Ring: @unchecked Sendable {
     return removed
   }
 
+  @discardableResult func remove(before time: Int64) throws -> UInt64 {
+    var removed: UInt64 = 0
+    try check(larder_ring_remove_before(raw, time, &removed))
+    return removed
+  }
+
   func sync() throws { try check(larder_ring_sync(raw)) }
 
   // MARK: - Cursors
@@ -196,4 +202,6 @@ final class RingReader {
   }
 
   func seek(_ sequence: UInt64) throws { try check(larder_ring_reader_seek(raw, sequence)) }
+
+  func seek(time: Int64) throws { try check(larder_ring_reader_seek_time(raw, time)) }
 }

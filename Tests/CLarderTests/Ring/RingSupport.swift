@@ -2,6 +2,7 @@
 import CLarder
 import Foundation
 import LarderTestSupport
+import Synchronization
 
 /// A status other than LARDER_OK.
 struct RingFailure: Error, Equatable, CustomStringConvertible {
@@ -31,6 +32,8 @@ struct RingMessage: Equatable, CustomStringConvertible {
   var payload: [UInt8]
   var isPartial = false
   var lost: UInt64 = 0
+  /// Nanoseconds since 1970; 0 if it has none.
+  var time: Int64 = 0
 
   init(_ record: larder_ring_record) {
     sequence = record.sequence
@@ -38,6 +41,7 @@ struct RingMessage: Equatable, CustomStringConvertible {
       UnsafeRawBufferPointer(start: record.payload.data, count: record.payload.length))
     isPartial = record.flags & UInt32(LARDER_MESSAGE_PARTIAL) != 0
     lost = record.lost
+    time = record.time_ns
   }
 
   /// Whether it is what `payload(_:_:)` made for its number.
@@ -69,6 +73,26 @@ func capacity(data bytes: UInt64, slots: UInt32 = 8) -> UInt64 {
 
 /// What a record of a message of `length` bytes takes.
 func recordBytes(_ length: Int) -> Int { (16 + length + 7) / 8 * 8 }
+
+/// The clock of rings that keep times, which does not move by itself. It has to outlive them.
+final class RingClock: @unchecked Sendable {
+  private let value: Atomic<Int64>
+
+  init(_ now: Int64) { value = Atomic(now) }
+
+  var now: Int64 {
+    get { value.load(ordering: .relaxed) }
+    set { value.store(newValue, ordering: .relaxed) }
+  }
+
+  func set(in options: inout larder_ring_options) {
+    options.clock = { context in
+      guard let context else { return 0 }
+      return Unmanaged<RingClock>.fromOpaque(context).takeUnretainedValue().now
+    }
+    options.clock_context = Unmanaged.passUnretained(self).toOpaque()
+  }
+}
 
 extension URL {
   /// A new file with these bytes, and so another inode than any ring was written to.

@@ -30,6 +30,7 @@ struct DiskCacheMaintenanceTests {
     #expect(statistics.written == 10 && statistics.removed == 1 && statistics.evicted == 4)
     #expect(statistics.count == 5 && statistics.cost == 6 && statistics.pendingCount == 0)
     #expect(statistics.flushes > 0 && statistics.flushFailures == 0)
+    #expect(statistics.flushTime > .zero)
     #expect(statistics.lastFailure == nil && statistics.damaged == 0 && !statistics.isReadOnly)
     #expect(statistics.lastVersion == statistics.flushedVersion)
     #expect(statistics.format == "utf8" && statistics.journalCapacity == 1 << 20)

@@ -46,6 +46,23 @@ import Testing
     #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 912)
   }
 
+  @Test func findMessagesByTheirTime() throws {
+    // Example: times
+    var configuration = MessageLogConfiguration()
+    configuration.maximumAge = .seconds(7 * 86_400)
+    let log = try MessageLog<Event>(
+      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      configuration: configuration)
+    try log.append(Event(level: 1, text: "started"))
+
+    for entry in log.entries(since: Date() - 600) {
+      print(entry.date ?? .distantPast, try entry.message.text)
+    }
+    // End of example
+    let entry = try #require(Array(log.entries).first)
+    #expect(transcript.lines == ["\(try #require(entry.date)) started"])
+  }
+
   @Test func severalWorkersShareAQueue() async throws {
     let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
     let deadFile = directory.file("dead.larder")

@@ -67,7 +67,8 @@ enum MarkedCode {
   /// everybody links.
   private static let folders = [
     "Tests/LarderTests/Documentation", "Tests/LarderTests/Migration",
-    "Tests/LarderCompatibilityTests", "Tests/LarderEncryptionTests",
+    "Tests/LarderCompatibilityTests", "Tests/LarderEncryptionTests", "Tests/LarderServer",
+    "Tests/LarderServerTests",
   ]
 
   static let files: [String] = folders.flatMap { folder in

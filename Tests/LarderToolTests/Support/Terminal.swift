@@ -35,7 +35,9 @@ enum Terminal {
   }
 
   /// - Returns: The exit code, and what output and errors are at the terminal, one after the other.
-  static func run(_ arguments: [String]) throws -> (code: Int32, shown: Data) {
+  static func run(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) throws -> (code: Int32, shown: Data) {
     let pair = try Pair()
     defer { close(pair.master) }
     let process = Process()
@@ -43,6 +45,7 @@ enum Terminal {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
       .merging(["NO_COLOR": "1", "COLUMNS": "80"]) { _, new in new }
+      .merging(environment) { _, new in new }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle(fileDescriptor: pair.slave)
     process.standardError = FileHandle(fileDescriptor: pair.slave)

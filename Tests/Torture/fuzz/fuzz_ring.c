@@ -148,7 +148,7 @@ static void repair(uint8_t *data, size_t size, unsigned what) {
     memcpy(&fixed, data, sizeof fixed);
     memcpy(fixed.magic, RING_MAGIC, 8);
     if (what & 1) {
-        fixed.version = RING_VERSION;
+        fixed.version = what & 16 ? RING_VERSION_TIMES : RING_VERSION;
         fixed.capacity_bytes = size;
     }
     fixed.crc = larder_crc32c(0, &fixed, offsetof(ring_fixed, crc));

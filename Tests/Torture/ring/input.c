@@ -79,7 +79,7 @@ static void capacities(torture *run, const char *path) {
     EXPECT_STATUS(run, larder_ring_open(path, &options, NULL, &ring), LARDER_EINVALID);
     torture_trial(run);
     EXPECT_STATUS(run, open_with(path, 65536, 1u << 31), LARDER_EINVALID);
-    EXPECT_STATUS(run, open_with(path, 65536, 1u << 4), LARDER_EINVALID);
+    EXPECT_STATUS(run, open_with(path, 65536, 1u << 5), LARDER_EINVALID);
     EXPECT_STATUS(run, open_with(path, 65536, LARDER_RING_EXISTING), ENOENT);
     EXPECT_STATUS(run, open_with(path, 0, LARDER_RING_READ_ONLY), ENOENT);
     EXPECT(run, size_of_file(path) < 0, "a file was left");

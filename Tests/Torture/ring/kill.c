@@ -90,7 +90,7 @@ static void write_until_killed(life *file) {
 }
 
 static void recover_until_killed(life *file) {
-    larder_ring_options options = ring_options(file->book->capacity, file->book->flags);
+    larder_ring_options options = ledger_options(file->book);
     larder_ring *ring = NULL;
     if (larder_ring_open(file->path, &options, NULL, &ring) == LARDER_OK) {
         atomic_store(&file->book->ready, 1);
@@ -116,7 +116,7 @@ static bool verify_read_only(torture *run, life *file) {
 
 static bool verify(torture *run, life *file) {
     ledger *book = file->book;
-    larder_ring_options options = ring_options(book->capacity, book->flags);
+    larder_ring_options options = ledger_options(book);
     larder_ring *ring = NULL;
     larder_ring_report report;
     ledger_contents held;
@@ -152,6 +152,7 @@ static void plan_life(life *file, uint64_t *capacity) {
     *capacity = sizes[rng_below(random, sizeof sizes / sizeof *sizes)];
     *capacity += 8 * rng_below(random, 40);
     uint32_t flags = rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE;
+    flags |= rng_one_in(random, 2) ? 0 : LARDER_RING_KEEP_TIMES;
     ledger_reset(book, rng_next(random), *capacity, flags);
     bool small = rng_one_in(random, 2);
     larder_fault_ring_limits(small ? rng_between(random, 8, 2000) : (uint64_t)1 << 22,

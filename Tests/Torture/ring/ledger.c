@@ -162,7 +162,7 @@ bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_c
         out->oldest = out->oldest ? out->oldest : record.sequence;
         out->newest = record.sequence;
         out->count++;
-        out->record_bytes += record_bytes(record.payload.length);
+        out->record_bytes += ledger_record_bytes(book, record.payload.length);
     }
     larder_ring_reader_close(reader);
     if (!good || !EXPECT_STATUS(run, status, LARDER_END)) {
@@ -188,7 +188,7 @@ bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_c
                       figures.used_bytes >= out->record_bytes,
                   "%" PRIu64 " bytes used of %" PRIu64 ", messages take %" PRIu64,
                   figures.used_bytes, figures.data_bytes, out->record_bytes) &&
-           verify_check(run, book, ring, out, gaps);
+           verify_check(run, book, ring, out, gaps) && ledger_verify_times(run, book, ring);
 }
 
 bool ledger_verify_acknowledged(torture *run, const ledger *book, const ledger_contents *held) {
@@ -235,7 +235,8 @@ bool ledger_verify_acknowledged(torture *run, const ledger *book, const ledger_c
     }
     // The call that was under way may have made room, but no more of it than its messages need: it
     // shows a batch when it is whole.
-    uint64_t largest = record_bytes(book->profile.longest < 8 ? 8 : book->profile.longest);
+    uint64_t largest =
+        ledger_record_bytes(book, book->profile.longest < 8 ? 8 : book->profile.longest);
     uint64_t room = larder_ring_capacity_for(1, 0, LARDER_RING_DEFAULT_CURSOR_SLOTS);
     uint64_t data = book->capacity > room ? book->capacity - room : 0;
     return EXPECT(run, held->record_bytes + (book->threads + LEDGER_BATCH + 2) * largest >= data,

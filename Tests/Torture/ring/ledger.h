@@ -58,6 +58,8 @@ typedef struct ledger {
     /** After a power cut: numbers above the first and up to the second were passed over. */
     _Atomic uint64_t passed_from;
     _Atomic uint64_t passed_to;
+    /** How often the clock of a ring that keeps times was read. */
+    _Atomic uint64_t clock_reads;
     /** Messages that a thread began to append in this epoch. */
     _Atomic uint64_t started[LEDGER_THREADS];
     /** The child itself saw something wrong. */
@@ -83,6 +85,19 @@ void ledger_begin_epoch(ledger *book, uint64_t first_sequence);
 uint64_t ledger_salt(const ledger *book, uint64_t sequence);
 /** The key of message `sequence` of a single-threaded epoch, or of a tag of a threaded one. */
 uint64_t ledger_key(const ledger *book, uint64_t sequence, uint64_t tag);
+
+/** How to open the ring; one that keeps times goes by a clock that is set back now and then. */
+larder_ring_options ledger_options(ledger *book);
+/** What a message of this length takes in the ring. */
+static inline uint64_t ledger_record_bytes(const ledger *book, size_t length) {
+    bool keeps_times = (book->flags & LARDER_RING_KEEP_TIMES) != 0;
+    return record_bytes(length + (keeps_times ? LARDER_RING_TIME_BYTES : 0));
+}
+/** What the clock told at most so far; it has told as much once. */
+int64_t ledger_clock_most(const ledger *book);
+/** Verifies that times do not decrease, that the clock told them, that each is found by a seek, and
+    that this looks at few messages. */
+bool ledger_verify_times(torture *run, const ledger *book, larder_ring *ring);
 
 static inline void raise_to(_Atomic uint64_t *value, uint64_t at_least) {
     uint64_t seen = atomic_load(value);

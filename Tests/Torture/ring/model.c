@@ -33,7 +33,7 @@ static size_t length_of(const model *self, uint64_t sequence) {
 static uint64_t live_bytes(const model *self) {
     uint64_t sum = 0;
     for (uint64_t sequence = self->oldest; sequence < self->next; sequence++) {
-        sum += record_bytes(length_of(self, sequence));
+        sum += ledger_record_bytes(self->book, length_of(self, sequence));
     }
     return sum;
 }
@@ -64,7 +64,8 @@ static bool compare(model *self, bool deep) {
     uint64_t live = deep ? live_bytes(self) : figures.used_bytes;
     if (!EXPECT(run,
                 figures.used_bytes >= live && figures.used_bytes <= figures.data_bytes &&
-                    figures.used_bytes - live < record_bytes(self->book->profile.longest) + 16,
+                    figures.used_bytes - live <
+                        ledger_record_bytes(self->book, self->book->profile.longest) + 16,
                 "%" PRIu64 " bytes are in use, the messages take %" PRIu64, figures.used_bytes,
                 live)) {
         return false;
@@ -109,13 +110,13 @@ static bool settle_overwriting(model *self, uint64_t appended_bytes) {
                 "the oldest message went from %" PRIu64 " to %" PRIu64, self->oldest, oldest)) {
         return false;
     }
-    uint64_t last = record_bytes(length_of(self, oldest - 1));
+    uint64_t last = ledger_record_bytes(self->book, length_of(self, oldest - 1));
     self->overwritten += oldest - self->oldest;
     self->oldest = oldest;
     // Without the last message dropped there was no room: what is free now is at most that message,
     // a pad behind it, which is shorter than the record after the pad, and twice what was appended,
     // because a record does not cross the end of the data.
-    uint64_t pad = figures.count ? record_bytes(length_of(self, oldest)) : 0;
+    uint64_t pad = figures.count ? ledger_record_bytes(self->book, length_of(self, oldest)) : 0;
     uint64_t free_now = figures.data_bytes - figures.used_bytes;
     return EXPECT(self->run, free_now <= last + pad + 2 * appended_bytes + 16,
                   "dropped more than needed: %" PRIu64 " bytes are free after appending %" PRIu64
@@ -133,7 +134,7 @@ static bool append_some(model *self, unsigned count, unsigned how) {
         uint8_t *target = self->scratch + i * (self->book->profile.longest + 16u);
         message_fill(key, target, length);
         messages[i] = (larder_message){{target, length}, message_flags(key)};
-        bytes += record_bytes(length);
+        bytes += ledger_record_bytes(self->book, length);
     }
     size_t done = 0;
     uint64_t last = 0;
@@ -156,7 +157,8 @@ static bool append_some(model *self, unsigned count, unsigned how) {
     } else {
         status = larder_ring_append_batch(self->ring, messages, count, &done, &last);
     }
-    uint64_t failed = done < count ? record_bytes(messages[done].payload.length) : 0;
+    uint64_t failed =
+        done < count ? ledger_record_bytes(self->book, messages[done].payload.length) : 0;
     self->next += done;
     if (!EXPECT(run, done == 0 ? last == 0 : last == self->next - 1,
                 "%zu appended, the last is %" PRIu64 " and not %" PRIu64, done, last,
@@ -269,7 +271,7 @@ static bool open_again(model *self) {
     larder_ring_close(self->ring);
     self->ring = NULL;
     larder_ring_report report;
-    larder_ring_options options = ring_options(self->book->capacity, self->book->flags);
+    larder_ring_options options = ledger_options(self->book);
     return EXPECT_STATUS(self->run, larder_ring_open(self->path, &options, NULL, &self->ring),
                          LARDER_OK) &&
            EXPECT_STATUS(self->run, larder_ring_recovery(self->ring, &report), LARDER_OK) &&
@@ -278,6 +280,9 @@ static bool open_again(model *self) {
 
 static bool operate(model *self) {
     uint64_t choice = rng_below(&self->random, 100);
+    if (choice == 99 && rng_one_in(&self->random, 2)) {
+        return ledger_verify_times(self->run, self->book, self->ring);
+    }
     if (choice < 45) {
         return append_some(self, 1, (unsigned)(choice % 3));
     }
@@ -300,7 +305,7 @@ static bool operate(model *self) {
             memset(room.bytes, 0xAA, room.capacity < 64 ? room.capacity : 64);
             larder_ring_abort(self->ring, &room);
         }
-        uint64_t bytes = record_bytes(self->book->profile.longest);
+        uint64_t bytes = ledger_record_bytes(self->book, self->book->profile.longest);
         return EXPECT(self->run, status == LARDER_OK || status == LARDER_EFULL, "reserve gave %d",
                       status) &&
                settle_overwriting(self, bytes);
@@ -327,13 +332,14 @@ void family_model(torture *run) {
         (void)unlink(self.path);
         uint64_t capacity = sizes[rng_below(&self.random, sizeof sizes / sizeof *sizes)];
         ledger_reset(self.book, run->seed, capacity,
-                     rng_one_in(&self.random, 3) ? 0 : LARDER_RING_OVERWRITE);
+                     (rng_one_in(&self.random, 3) ? 0 : LARDER_RING_OVERWRITE) |
+                         (rng_one_in(&self.random, 2) ? 0 : LARDER_RING_KEEP_TIMES));
         uint32_t most = (uint32_t)(capacity / 4 < 30000 ? capacity / 4 - 200 : 30000);
         uint32_t usual = (uint32_t)rng_between(&self.random, 0, most < 100 ? most : 100);
         self.book->profile =
             (message_profile){0, usual, (uint32_t)rng_between(&self.random, usual, most)};
         ledger_begin_epoch(self.book, 1);
-        larder_ring_options options = ring_options(capacity, self.book->flags);
+        larder_ring_options options = ledger_options(self.book);
         larder_ring_statistics figures = {0};
         bool good = EXPECT_STATUS(run, larder_ring_open(self.path, &options, NULL, &self.ring),
                                   LARDER_OK) &&

@@ -180,7 +180,7 @@ static void open_image(torture *run, void *context) {
             return;
         }
     }
-    larder_ring_options options = ring_options(book->capacity, book->flags);
+    larder_ring_options options = ledger_options(book);
     if (!EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK)) {
         return;
     }
@@ -213,7 +213,7 @@ static void open_image(torture *run, void *context) {
 /** Finds what the file held at the cut by opening a copy in which every page is new. */
 static void open_complete(torture *run, void *context) {
     cut *self = context;
-    larder_ring_options options = ring_options(self->book->capacity, self->book->flags);
+    larder_ring_options options = ledger_options(self->book);
     larder_ring *ring = NULL;
     ledger_contents held;
     (void)(run->keep && write_file(torture_path(run, "image-as-it-was"), self->store->final,
@@ -234,7 +234,8 @@ static void plan_file(cut *self) {
     uint64_t capacity = sizes[rng_below(random, sizeof sizes / sizeof *sizes)];
     capacity += 8 * rng_below(random, 500);
     ledger_reset(self->book, rng_next(random), capacity,
-                 rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE);
+                 (rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE) |
+                     (rng_one_in(random, 2) ? 0 : LARDER_RING_KEEP_TIMES));
     self->book->gaps_between_epochs = true;
     // Thresholds as small as the files, or as they are.
     bool small = rng_one_in(random, 4) == 0;

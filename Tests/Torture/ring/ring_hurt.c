@@ -300,7 +300,7 @@ static void records_alone(torture *run) {
         ring_header header;
         uint8_t data[512];
     } file;
-    const ring_records records = {file.data, sizeof file.data, 7, NULL};
+    const ring_records records = {file.data, sizeof file.data, 7, NULL, 0};
     record_runs runs;
     record_head head;
     uint64_t found;

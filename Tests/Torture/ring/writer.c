@@ -253,7 +253,7 @@ static void *work(void *argument) {
 static bool session(writer_plan *plan, uint8_t *scratch, bool *goes_on) {
     *goes_on = false;
     ledger *book = plan->book;
-    larder_ring_options options = ring_options(book->capacity, book->flags);
+    larder_ring_options options = ledger_options(book);
     options.sync_interval_ns = plan->sync_interval_ns;
     larder_ring *ring = NULL;
     larder_status status = larder_ring_open(plan->path, &options, NULL, &ring);

@@ -64,6 +64,8 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let flushes: UInt64
   /// Checkpoints that failed; see ``lastFailure``.
   public let flushFailures: UInt64
+  /// How long all checkpoints took together, those that failed, too.
+  public let flushTime: Duration
   /// Reads that did not enter the order of use, because too many came between two
   /// checkpoints.
   public let usesDropped: UInt64
@@ -130,6 +132,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     expired = raw.expired
     flushes = raw.flushes
     flushFailures = raw.flush_failures
+    flushTime = .nanoseconds(Int64(clamping: raw.flush_ns))
     usesDropped = raw.touches_dropped
     lastFailure = raw.last_failure == 0 ? nil : LarderError.code(raw.last_failure)
     writerProcess = raw.writer_pid == 0 ? nil : Int(clamping: raw.writer_pid)

@@ -68,7 +68,7 @@ final class QueueSession<Message: Sendable> {
       }
       // Before the worker has it: it may end the process.
       try file.write(QueueSlot(sequence, .pending, attempts: attempts.adding(clamping: 1)))
-      let token = state.lease(sequence, until: now + lease)
+      let token = state.lease(sequence, until: now.after(lease))
       return QueueDelivery(
         sequence: sequence, attempts: attempts.adding(clamping: 1), token: token, bytes: job.bytes)
     }
@@ -136,14 +136,14 @@ final class QueueSession<Message: Sendable> {
     _ sequence: UInt64, _ token: UInt64, after delay: Duration, at now: Duration
   ) throws -> Bool {
     guard state.isLeased(sequence, token, at: now), let job = state[sequence] else { return false }
-    state.delay(sequence, until: now + max(delay, .zero))
+    state.delay(sequence, until: now.after(delay))
     if isExhausted(job.attempts) { try bury(sequence, job) }
     return true
   }
 
   func extend(_ sequence: UInt64, _ token: UInt64, by lease: Duration, at now: Duration) -> Bool {
     guard state.isLeased(sequence, token, at: now) else { return false }
-    state.extend(sequence, token, until: now + lease)
+    state.extend(sequence, token, until: now.after(lease))
     return true
   }
 
@@ -228,5 +228,12 @@ extension MessageLog {
     }
     signal.notify()
     return sequence
+  }
+}
+
+extension Duration {
+  /// So much later, 34,000 years at most: a sum that cannot trap.
+  fileprivate func after(_ delay: Duration) -> Duration {
+    self + min(max(delay, .zero), .seconds(1 << 40))
   }
 }

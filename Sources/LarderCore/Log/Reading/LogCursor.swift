@@ -6,6 +6,8 @@ struct RawEntry {
   @usableFromInline let sequence: UInt64
   @usableFromInline let lost: UInt64
   @usableFromInline let isPartial: Bool
+  /// Nanoseconds since 1970; 0 if it is unknown.
+  @usableFromInline let time: Int64
   /// Borrowed: valid until the cursor's next call.
   @usableFromInline let bytes: UnsafeRawBufferPointer
 
@@ -15,6 +17,7 @@ struct RawEntry {
     self.sequence = record.sequence
     self.lost = record.lost.adding(clamping: missing)
     self.isPartial = record.isPartial
+    self.time = record.time
     self.bytes = record.bytes
   }
 }
@@ -91,6 +94,11 @@ final class LogCursor {
     } catch {
       try reopen(after: error, waits: waits)
     }
+  }
+
+  /// Goes before the first message at or after a time, in nanoseconds since 1970.
+  func seek(toTime time: Int64) throws(LarderError) {
+    try seek(to: RingReader.firstSequence(in: ring, path: path, since: time))
   }
 
   /// Goes to the same place of a log that was resumed; throws the error for any other.

@@ -22,14 +22,17 @@
 public struct LogEntries<Message: Sendable>: Sequence, Sendable {
   let log: MessageLog<Message>
   let start: UInt64
+  /// Not 0: the first time to read instead, in nanoseconds since 1970.
+  var since: Int64 = 0
   let isReversed: Bool
 
   /// Begins a pass.
   ///
   /// - Returns: An iterator with a place of its own.
-  /// - Complexity: O(1) from the oldest or newest message, else O(messages).
+  /// - Complexity: O(1) from the oldest or newest message, else O(log messages).
   public func makeIterator() -> Iterator {
     do {
+      let start = since > 0 ? try log.handle.firstSequence(since: since) : start
       return Iterator(
         cursor: try isReversed ? log.reverseCursor() : log.cursor(from: start),
         coder: log.coder, end: isReversed ? start : nil)
@@ -43,7 +46,7 @@ public struct LogEntries<Message: Sendable>: Sequence, Sendable {
   /// - Returns: A sequence of the same messages the other way round.
   /// - Complexity: O(1).
   public func reversed() -> LogEntries {
-    LogEntries(log: log, start: start, isReversed: !isReversed)
+    LogEntries(log: log, start: start, since: since, isReversed: !isReversed)
   }
 
   /// One pass over a log's messages.
@@ -98,7 +101,8 @@ public struct LogEntries<Message: Sendable>: Sequence, Sendable {
     mutating func finish() -> LogEntry<Message>? {
       isFinished = true
       guard let failure else { return nil }
-      return LogEntry(sequence: 0, lost: 0, isPartial: false, result: .failure(failure))
+      return LogEntry(
+        sequence: 0, lost: 0, isPartial: false, time: 0, result: .failure(failure))
     }
   }
 }

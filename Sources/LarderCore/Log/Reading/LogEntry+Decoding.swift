@@ -13,7 +13,7 @@ extension LogEntry {
       let message = Data(copying: raw.bytes) as? Message
     {
       self.init(
-        sequence: raw.sequence, lost: raw.lost, isPartial: raw.isPartial,
+        sequence: raw.sequence, lost: raw.lost, isPartial: raw.isPartial, time: raw.time,
         result: .success(message))
       return
     }
@@ -23,7 +23,9 @@ extension LogEntry {
     } catch {
       result = .failure(Self.decodingFailure(error, raw))
     }
-    self.init(sequence: raw.sequence, lost: raw.lost, isPartial: raw.isPartial, result: result)
+    self.init(
+      sequence: raw.sequence, lost: raw.lost, isPartial: raw.isPartial, time: raw.time,
+      result: result)
   }
 
   @usableFromInline
@@ -37,6 +39,6 @@ extension LogEntry {
 extension LogEntry {
   /// The same entry with another number of messages missing before it.
   func losing(_ count: UInt64) -> LogEntry {
-    LogEntry(sequence: sequence, lost: count, isPartial: isPartial, result: result)
+    LogEntry(sequence: sequence, lost: count, isPartial: isPartial, time: time, result: result)
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 /// One message of a log, with its number.
 ///
 /// **Concurrency.** A value; safe to pass between threads. It stays valid when
@@ -19,17 +21,29 @@ public struct LogEntry<Message: Sendable>: Sendable {
   /// last line without a newline.
   public let isPartial: Bool
 
+  @usableFromInline let time: Int64
   @usableFromInline let result: Result<Message, any Error>
 
   @inlinable
   init(
-    sequence: UInt64, lost: UInt64, isPartial: Bool, result: Result<Message, any Error>
+    sequence: UInt64, lost: UInt64, isPartial: Bool, time: Int64,
+    result: Result<Message, any Error>
   ) {
     self.sequence = sequence
     self.lost = lost
     self.isPartial = isPartial
+    self.time = time
     self.result = result
   }
+
+  /// When the message was appended, by the wall clock; never before the date of the
+  /// message before it.
+  ///
+  /// nil if the log keeps no times, or kept none then: see
+  /// ``MessageLogConfiguration/keepsTimes``.
+  ///
+  /// - Complexity: O(1).
+  public var date: Date? { LogTime.date(time) }
 
   /// The message itself.
   ///

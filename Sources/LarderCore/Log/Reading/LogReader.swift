@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 /// A place in a log that moves both ways.
 ///
 /// Where ``LogEntries`` is a pass from end to end, a reader can turn round, jump,
@@ -56,5 +58,16 @@ public final class LogReader<Message: Sendable> {
   /// - Complexity: O(messages in the log).
   public func seek(to sequence: UInt64) throws {
     try cursor.seek(to: sequence)
+  }
+
+  /// Goes before the first message that was appended at a time or later.
+  ///
+  /// - Parameter date: The time. After the newest message, the reader goes behind
+  ///   that, and reads what is appended later.
+  /// - Throws: `.invalidArgument` if the log keeps no times, see
+  ///   ``MessageLogConfiguration/keepsTimes``; `.closed`.
+  /// - Complexity: O(log messages), each step of which reads one message.
+  public func seek(to date: Date) throws {
+    try cursor.seek(toTime: LogTime.nanoseconds(since: date))
   }
 }

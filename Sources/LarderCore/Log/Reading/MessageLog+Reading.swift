@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 extension MessageLog {
   /// All messages, the oldest first.
   ///
@@ -33,6 +35,36 @@ extension MessageLog {
   /// - Complexity: O(1); see ``LogEntries``.
   public func entries(from sequence: UInt64) -> LogEntries<Message> {
     LogEntries(log: self, start: sequence, isReversed: false)
+  }
+
+  /// The messages that were appended at a time or later, the oldest first.
+  ///
+  /// For what fits into memory; ``entries(since:)`` reads one by one.
+  ///
+  /// ```swift
+  /// let lastHour = try log.messages(since: Date() - 3600)
+  /// ```
+  ///
+  /// - Parameter date: The time; messages whose time is unknown are older.
+  /// - Returns: The messages; empty if there are none.
+  /// - Throws: `.invalidArgument` if the log keeps no times, see
+  ///   ``MessageLogConfiguration/keepsTimes``; else as ``messages()``.
+  /// - Complexity: O(log messages), each step of which reads one, O(bytes of the
+  ///   messages returned) and the coder's own.
+  public func messages(since date: Date) throws -> [Message] {
+    try entries(since: date).map { try $0.message }
+  }
+
+  /// The messages that were appended at a time or later, read one by one.
+  ///
+  /// - Parameter date: The time; messages whose time is unknown are older.
+  /// - Returns: A lazy sequence; empty if there are no such messages. In a log that
+  ///   keeps no times it gives one entry whose ``LogEntry/message`` throws
+  ///   `.invalidArgument`.
+  /// - Complexity: O(1); see ``LogEntries``.
+  public func entries(since date: Date) -> LogEntries<Message> {
+    LogEntries(
+      log: self, start: 0, since: LogTime.nanoseconds(since: date), isReversed: false)
   }
 
   /// The messages from the newest to the oldest, read one by one.

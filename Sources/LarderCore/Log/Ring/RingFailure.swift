@@ -23,6 +23,17 @@ enum RingFailure {
     }
   }
 
+  /// Throws what is not LARDER_OK, of a call that needs times.
+  static func checkTimes(_ status: Int32, _ doing: String) throws(LarderError) {
+    guard status == LARDER_EINVALID else { return try check(status, doing) }
+    throw LarderError(
+      status: status, doing: doing,
+      reason: """
+        the log keeps no times; a new one does with MessageLogConfiguration.keepsTimes, and \
+        resizing an existing one gives it times
+        """)
+  }
+
   private static func busy(_ detail: larder_ring_detail) -> String {
     let holder =
       detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process or handle"
@@ -47,6 +58,14 @@ enum RingFailure {
       let there = RingOptions.description(ofFormat: detail.content_format)
       let here = RingOptions.description(ofFormat: asked.content_format)
       return "its messages are in the format \(there), and the coder's is \(here)"
+    }
+    let times = UInt32(LARDER_RING_KEEP_TIMES)
+    let wantsTimes = asked.flags & times != 0 || asked.maximum_age_ns > 0
+    if wantsTimes && detail.flags & times == 0 {
+      return """
+        the file keeps no times of its messages, and asked for was one that does; use it without, \
+        or resize it, which gives it times
+        """
     }
     return """
       the file has \(detail.capacity_bytes) bytes and \(policy(detail.flags)), and asked for were \

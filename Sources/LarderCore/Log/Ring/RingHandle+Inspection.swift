@@ -25,6 +25,12 @@ extension RingHandle {
     return next
   }
 
+  /// The number of the first message at or after a time, in nanoseconds since 1970; the largest
+  /// there is if there is none.
+  package func firstSequence(since time: Int64) throws(LarderError) -> UInt64 {
+    try RingReader.firstSequence(in: suspension, path: path, since: time)
+  }
+
   /// What opening found in the file.
   package func recovery() throws(LarderError) -> LogReport {
     var report = larder_ring_report()
@@ -134,6 +140,9 @@ extension LogStatistics {
       raw.flags & UInt32(LARDER_RING_OVERWRITE) != 0 ? .overwriteOldest : .refuse
     self.consumerSlots = Int(clamping: raw.cursor_slots)
     self.isReadOnly = raw.read_only != 0
+    self.keepsTimes = raw.flags & UInt32(LARDER_RING_KEEP_TIMES) != 0
+    self.oldestDate = LogTime.date(raw.oldest_time_ns)
+    self.newestDate = LogTime.date(raw.newest_time_ns)
     self.writerProcess = raw.writer_pid == 0 ? nil : Int(clamping: raw.writer_pid)
   }
 }

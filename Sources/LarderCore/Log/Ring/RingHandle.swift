@@ -139,6 +139,14 @@ package struct RingHandle: ~Copyable, Sendable {
     return removed
   }
 
+  /// Removes the messages that are older than a time, in nanoseconds since 1970.
+  package func remove(before time: Int64) throws(LarderError) -> UInt64 {
+    var removed: UInt64 = 0
+    let status = try suspension.call { larder_ring_remove_before($0, time, &removed) }
+    try RingFailure.checkTimes(status, "remove old messages from \(path)")
+    return removed
+  }
+
   /// Makes everything appended so far survive a power cut.
   package func sync() throws(LarderError) {
     try check(suspension.call { larder_ring_sync($0) }, "sync \(path)")

@@ -19,6 +19,10 @@ package struct RingOptions: Sendable {
   package var syncsAtEnd = true
   /// Whether a file may be another user's, or for everybody to write to.
   package var trustsOtherUsers = false
+  /// Whether a new file keeps the times of messages, and another one has to.
+  package var keepsTimes = false
+  /// An append removes what is older; nil nothing.
+  package var maximumAge: Duration?
   /// What the file gets when it is opened for writing.
   package var files = FileAttributes()
 
@@ -43,7 +47,9 @@ package struct RingOptions: Sendable {
     options.capacity_bytes = capacity
     options.cursor_slots = cursorSlots
     options.content_format = try Self.number(ofFormat: contentFormat)
-    options.sync_interval_ns = try Self.nanoseconds(syncInterval)
+    options.sync_interval_ns = try Self.nanoseconds(syncInterval, "A sync interval")
+    options.maximum_age_ns = try Self.nanoseconds(maximumAge, "A maximum age")
+    if keepsTimes { options.flags |= UInt32(LARDER_RING_KEEP_TIMES) }
     if overwrite { options.flags |= UInt32(LARDER_RING_OVERWRITE) }
     if readOnly { options.flags |= UInt32(LARDER_RING_READ_ONLY) }
     if existing { options.flags |= UInt32(LARDER_RING_EXISTING) }
@@ -80,11 +86,13 @@ package struct RingOptions: Sendable {
     return name.contains("?") ? "0x" + String(number, radix: 16) : "\"\(name)\""
   }
 
-  private static func nanoseconds(_ interval: Duration?) throws(LarderError) -> Int64 {
+  private static func nanoseconds(
+    _ interval: Duration?, _ what: String
+  ) throws(LarderError) -> Int64 {
     guard let interval else { return 0 }
     guard interval > .zero else {
       throw LarderError(
-        .invalidArgument, "A sync interval is longer than 0, not \(interval); nil means never.")
+        .invalidArgument, "\(what) is longer than 0, not \(interval); nil means never.")
     }
     // 292 years and more are as good as for ever.
     if interval >= .nanoseconds(Int64.max) { return .max }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+
+#if Configuration
+  public import Configuration
+  public import Larder
+  public import LarderCore
+
+  extension MemoryCacheConfiguration {
+    /// Reads a configuration; what is missing keeps its default.
+    ///
+    /// | key | what |
+    /// |---|---|
+    /// | `name` | text |
+    /// | `policy` | `lru`, `fifo`, `s3fifo` or `adaptive` |
+    /// | `countLimit` | entries |
+    /// | `costLimit` | a size: the unit of cost is yours, bytes most of the time |
+    /// | `expiration` | a duration after the write, or `never` |
+    /// | `autoTrimInterval`, `refreshAfter`, `staleIfError`, `softLoadTimeout`, `loadTimeout` | durations |
+    ///
+    /// ```swift
+    /// let pages = MemoryCache<String, Data>(try .init(config: config.scoped(to: "pages")))
+    /// ```
+    ///
+    /// - Parameter config: Where the keys are.
+    /// - Throws: `.invalidArgument` for a value that makes no sense. The message has the key.
+    /// - Complexity: That of the reader.
+    public init(config: ConfigReader) throws {
+      self.init()
+      if let name = config.string(forKey: "name") { self.name = name }
+      set(
+        &policy,
+        try config.choice("policy", EvictionPolicy.allCases.map { ($0.description, $0) }))
+      set(&countLimit, try config.count("countLimit"))
+      set(&costLimit, try config.cost("costLimit"))
+      set(&expiration, try config.expiration("expiration"))
+      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
+      set(&refreshAfter, try config.duration(forKey: "refreshAfter"))
+      set(&staleIfError, try config.duration(forKey: "staleIfError"))
+      set(&softLoadTimeout, try config.duration(forKey: "softLoadTimeout"))
+      set(&loadTimeout, try config.duration(forKey: "loadTimeout"))
+    }
+  }
+
+  extension DiskCacheConfiguration {
+    /// Reads a configuration; what is missing keeps its default.
+    ///
+    /// | key | what |
+    /// |---|---|
+    /// | `name` | text |
+    /// | `countLimit` | entries |
+    /// | `costLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
+    /// | `expiration` | a duration after the write, or `never` |
+    /// | `autoTrimInterval`, `flushInterval`, `syncInterval` | durations |
+    /// | `durability` | `process` or `power` |
+    /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
+    ///
+    /// - Parameter config: Where the keys are.
+    /// - Throws: `.invalidArgument` for a value that makes no sense. The message has the key.
+    /// - Complexity: That of the reader.
+    public init(config: ConfigReader) throws {
+      self.init()
+      if let name = config.string(forKey: "name") { self.name = name }
+      set(&countLimit, try config.count("countLimit"))
+      set(&costLimit, try config.cost("costLimit"))
+      set(&freeDiskSpaceLimit, try config.size(forKey: "freeDiskSpaceLimit"))
+      set(&journalCapacity, try config.size(forKey: "journalCapacity"))
+      set(&inlineThreshold, try config.cost("inlineThreshold"))
+      set(&expiration, try config.expiration("expiration"))
+      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
+      set(&flushInterval, try config.duration(forKey: "flushInterval"))
+      set(&syncInterval, try config.duration(forKey: "syncInterval"))
+      set(&durability, try config.durability("durability"))
+      set(&tracksUse, try config.truth("tracksUse"))
+      set(&isReadOnly, try config.truth("isReadOnly"))
+      set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
+    }
+  }
+
+  extension CacheConfiguration {
+    /// Reads a configuration; what is missing keeps its default.
+    ///
+    /// | key | what |
+    /// |---|---|
+    /// | `name` | text |
+    /// | `memory.…` | as of `MemoryCacheConfiguration` |
+    /// | `disk.…` | as of `DiskCacheConfiguration` |
+    /// | `expiration` | a duration after the write, or `never`: in both, unless they have their own |
+    /// | `writePolicy` | `writeThrough` or `writeBack` |
+    /// | `negativeLifetime` | a duration |
+    /// | `negativeCountLimit` | keys |
+    /// | `keepsHotKeys` | `true` or `false` |
+    ///
+    /// ```swift
+    /// let users = try Cache<Int, User>(
+    ///   path: path, configuration: .init(config: config.scoped(to: "users")))
+    /// ```
+    ///
+    /// - Parameter config: Where the keys are.
+    /// - Throws: `.invalidArgument` for a value that makes no sense. The message has the key.
+    /// - Complexity: That of the reader.
+    public init(config: ConfigReader) throws {
+      self.init()
+      memory = try MemoryCacheConfiguration(config: config.scoped(to: "memory"))
+      disk = try DiskCacheConfiguration(config: config.scoped(to: "disk"))
+      if let name = config.string(forKey: "name") { self.name = name }
+      if let expiration = try config.expiration("expiration") {
+        if memory.expiration == .never { memory.expiration = expiration }
+        if disk.expiration == .never { disk.expiration = expiration }
+      }
+      set(
+        &writePolicy,
+        try config.choice(
+          "writePolicy", [("writeThrough", .writeThrough), ("writeBack", .writeBack())]))
+      set(&negativeLifetime, try config.duration(forKey: "negativeLifetime"))
+      set(&negativeCountLimit, try config.count("negativeCountLimit"))
+      set(&keepsHotKeys, try config.truth("keepsHotKeys"))
+    }
+  }
+
+  extension EntryCacheConfiguration {
+    /// Reads a configuration; what is missing keeps its default.
+    ///
+    /// | key | what |
+    /// |---|---|
+    /// | `countLimit` | entries |
+    /// | `byteLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
+    /// | `expiration` | a duration after the write, or `never` |
+    /// | `keyRule` | `any`, `diskLruCache` or `swiftyCache` |
+    /// | `autoTrimInterval`, `flushInterval`, `syncInterval` | durations |
+    /// | `durability` | `process` or `power` |
+    /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
+    ///
+    /// - Parameter config: Where the keys are.
+    /// - Throws: `.invalidArgument` for a value that makes no sense. The message has the key.
+    /// - Complexity: That of the reader.
+    public init(config: ConfigReader) throws {
+      self.init()
+      set(&countLimit, try config.count("countLimit"))
+      set(&byteLimit, try config.cost("byteLimit"))
+      set(&freeDiskSpaceLimit, try config.size(forKey: "freeDiskSpaceLimit"))
+      set(&journalCapacity, try config.size(forKey: "journalCapacity"))
+      set(&inlineThreshold, try config.cost("inlineThreshold"))
+      set(&expiration, try config.expiration("expiration"))
+      set(
+        &keyRule,
+        try config.choice(
+          "keyRule",
+          [("any", .any), ("diskLruCache", .diskLruCache), ("swiftyCache", .swiftyCache)]))
+      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
+      set(&flushInterval, try config.duration(forKey: "flushInterval"))
+      set(&syncInterval, try config.duration(forKey: "syncInterval"))
+      set(&durability, try config.durability("durability"))
+      set(&tracksUse, try config.truth("tracksUse"))
+      set(&isReadOnly, try config.truth("isReadOnly"))
+      set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
+    }
+  }
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+
+#if Metrics && ServiceLifecycle
+  public import ServiceLifecycle
+
+  extension StoreMetrics: Service {}
+#endif

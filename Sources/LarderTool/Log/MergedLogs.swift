@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import LarderCore
+
+/// Several logs, printed as one in the order of their times.
+///
+/// Belongs to one thread.
+final class MergedLogs {
+  /// A message that is not printed yet.
+  private struct Pending {
+    let source: Int
+    let sequence: UInt64
+    let lost: UInt64
+    let isPartial: Bool
+    let time: Int64
+    /// By what it is ordered: the time, or when it was seen.
+    let order: Int64
+    let bytes: Data
+  }
+
+  private let sources: [MergedLog]
+  private var pending: [Pending] = []
+
+  init(
+    _ files: [String], last: UInt64, _ selection: MessageSelection, _ format: MessageFormat
+  ) throws {
+    sources = try files.map { try MergedLog($0, last: last, selection, format) }
+  }
+
+  func run(follows: Bool) throws {
+    try gather()
+    try print(before: .max)
+    while follows && !Interruption.isRequested {
+      // What was appended before this moment is there to be seen; of what came later one log may
+      // show an older message after the other has shown a newer one. So that waits for its turn.
+      let moment = Self.now - Self.precision
+      if try !gather() && pending.isEmpty { try wait() }
+      try print(before: moment)
+    }
+    try print(before: .max)
+    for source in sources { try source.end() }
+  }
+
+  /// In nanoseconds: a date has fewer digits than a time.
+  private static let precision: Int64 = 1000
+
+  private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1e9) }
+
+  /// Takes what the logs have by now.
+  /// - Returns: Whether that was anything.
+  @discardableResult
+  private func gather() throws -> Bool {
+    let before = pending.count
+    for (index, source) in sources.enumerated() {
+      try source.read { record, lost in
+        pending.append(
+          Pending(
+            source: index, sequence: record.sequence, lost: lost, isPartial: record.isPartial,
+            time: record.time, order: record.time > 0 ? record.time : Self.now,
+            bytes: Data(record.bytes)))
+      }
+    }
+    // Sorting is not stable, and messages of one log may have one time.
+    pending.sort { ($0.order, $0.source, $0.sequence) < ($1.order, $1.source, $1.sequence) }
+    return pending.count > before
+  }
+
+  private func print(before moment: Int64) throws {
+    let count = pending.firstIndex { $0.order >= moment } ?? pending.count
+    for message in pending.prefix(count) {
+      try message.bytes.withUnsafeBytes { bytes in
+        try sources[message.source].print(
+          RingRecord(
+            sequence: message.sequence, lost: message.lost, isPartial: message.isPartial,
+            time: message.time, bytes: bytes))
+      }
+    }
+    pending.removeFirst(count)
+  }
+
+  /// Waits for messages in one log after the other, a little while each.
+  private func wait() throws {
+    for source in sources where !Interruption.isRequested {
+      if try source.wait(.milliseconds(20)) { return }
+    }
+  }
+}
+
+/// One of them.
+private final class MergedLog {
+  private let file: String
+  private let name: String
+  private let selection: MessageSelection
+  private var identity: FileIdentity?
+  private var ring: RingHandle
+  private var reader: RingReader
+  private var printer: MessagePrinter
+  /// The number of the last message read; nil before the first.
+  private var last: UInt64?
+
+  init(
+    _ file: String, last count: UInt64, _ selection: MessageSelection, _ format: MessageFormat
+  ) throws {
+    self.file = file
+    self.selection = selection
+    name = TerminalText.escaped(URL(fileURLWithPath: file).lastPathComponent, isLine: true)
+    identity = FileIdentity(file)
+    ring = try LogCreation.read(file)
+    reader = try ring.makeReader()
+    printer = MessagePrinter(format, selection, path: file, endsEveryMessage: true)
+    printer.name = name
+    let statistics = try ring.statistics()
+    printer.contentFormat = statistics.format
+    try selection.require(statistics.format, of: file)
+    let newest = statistics.newestSequence ?? 0
+    try reader.seek(to: newest.adding(clamping: 1))
+    try reader.stepBack(count, from: newest, printedBy: &printer)
+  }
+
+  /// Reads to the end, also of another file that has taken the log's name.
+  func read(_ body: (RingRecord, UInt64) -> Void) throws {
+    try readRest(body)
+    guard let other = FileIdentity(file), other != identity else { return }
+    identity = other
+    ring = try LogCreation.read(file)
+    reader = try ring.makeReader()
+    let statistics = try ring.statistics()
+    printer.contentFormat = statistics.format
+    try selection.require(statistics.format, of: file)
+    // The same log resized, or a new one that starts over.
+    if (statistics.newestSequence ?? 0) < last ?? 0 { last = nil }
+    try reader.seek(to: last?.adding(clamping: 1) ?? 0)
+    try readRest(body)
+  }
+
+  private func readRest(_ body: (RingRecord, UInt64) -> Void) throws {
+    while !Interruption.isRequested, let record = try reader.next() {
+      let gap = last.map { record.sequence.subtracting(clamping: $0).subtracting(clamping: 1) } ?? 0
+      body(record, max(gap, record.lost))
+      last = record.sequence
+    }
+  }
+
+  func print(_ record: RingRecord) throws {
+    try printer.print(record, lost: record.lost)
+    try printer.flush()
+  }
+
+  func wait(_ time: Duration) throws -> Bool {
+    let newest = try ring.statistics().newestSequence ?? 0
+    // Something damaged at the end is nothing to wake up for again and again.
+    return try ring.wait(after: max(newest, last ?? 0), timeout: time)
+  }
+
+  func end() throws { try LogFinding.endPrinting(ring, file, missed: printer.hasMissed) }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+#if Logging
+  import Foundation
+  import Larder
+  import LarderLogging
+  import Logging
+
+  /// Writes a line past every buffer.
+  func say(_ text: String) {
+    try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+  }
+
+  /// Logs from threads, each of which keeps in a file of its own how many of its calls returned.
+  ///
+  /// Says `half` when the first thread has made half of its calls, and `done` when all have made
+  /// theirs, and waits to be killed.
+  func logFromThreads(_ folder: String, _ threads: Int, _ calls: Int) throws {
+    let url = URL(fileURLWithPath: folder)
+    var configuration = LogDestinationConfiguration()
+    configuration.maximumBytes = UInt64(threads * calls) << 9 + 1 << 20
+    configuration.whenFull = .refuse
+    let destination = try LogDestination(
+      fileURL: url.appendingPathComponent("log"), configuration: configuration)
+    let done = DispatchSemaphore(value: 0)
+    for number in 0..<threads {
+      let returned = url.appendingPathComponent("returned-\(number)")
+      try Data().write(to: returned)
+      let file = try FileHandle(forWritingTo: returned)
+      Thread.detachNewThread {
+        var logger = Logger(label: "thread") {
+          MessageLogHandler(label: $0, destination: destination, metadataProvider: nil)
+        }
+        logger[metadataKey: "thread"] = "\(number)"
+        for call in 1...max(1, calls) {
+          logger.info("call", metadata: ["call": "\(call)"])
+          try? file.seek(toOffset: 0)
+          try? file.write(contentsOf: Data("\(call)\n".utf8))
+          if number == 0, call == (calls + 1) / 2 { say("half") }
+        }
+        done.signal()
+      }
+    }
+    for _ in 0..<threads { done.wait() }
+    say("done")
+    while true { pause() }
+  }
+
+  /// Logs a hundred messages between two lines of output, with a durability of `.power` where a
+  /// message is critical.
+  func logAtLevel(_ folder: String, _ level: String) throws {
+    var configuration = LogDestinationConfiguration()
+    configuration.criticalDurability = .power
+    let destination = try LogDestination(
+      fileURL: URL(fileURLWithPath: folder).appendingPathComponent("log"),
+      configuration: configuration)
+    let logger = Logger(label: "main") { MessageLogHandler(label: $0, destination: destination) }
+    say("begin")
+    for call in 1...100 {
+      logger.log(level: Logger.Level(rawValue: level) ?? .info, "call", metadata: ["n": "\(call)"])
+    }
+    say("end")
+    exit(destination.lostCount == 0 ? 0 : 1)
+  }
+
+  /// Says on the standard error how long a call takes, with three values of metadata, beside one of
+  /// swift-log's own handler, whose standard output should be /dev/null.
+  func compareWithStream() throws {
+    let url = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larder-bench-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: url) }
+    let destination = try LogDestination(fileURL: url)
+    let ours = Logger(label: "bench") { MessageLogHandler(label: $0, destination: destination) }
+    let stream = Logger(label: "bench") { StreamLogHandler.standardOutput(label: $0) }
+    func nanoseconds(_ logger: Logger) -> Double {
+      let calls = 200_000
+      let time = ContinuousClock().measure {
+        for call in 0..<calls {
+          logger.info(
+            "request served",
+            metadata: ["path": "/index.html", "status": "200", "bytes": "\(call)"])
+        }
+      }
+      return Double(time.components.attoseconds) / 1e9 / Double(calls)
+        + Double(time.components.seconds) * 1e9 / Double(calls)
+    }
+    var best = (ours: Double.infinity, stream: Double.infinity)
+    for _ in 0..<7 {
+      best = (min(best.ours, nanoseconds(ours)), min(best.stream, nanoseconds(stream)))
+    }
+    let text = "\(Int(best.ours)) ns, StreamLogHandler \(Int(best.stream)) ns, "
+    FileHandle.standardError.write(
+      Data((text + "ratio \(best.ours / best.stream), lost \(destination.lostCount)\n").utf8))
+  }
+#endif

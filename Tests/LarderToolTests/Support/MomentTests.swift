@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderTool
+
+@Suite struct MomentTests {
+  private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+  private static let utc = TimeZone(secondsFromGMT: 0)!
+
+  private func seconds(_ text: String, _ zone: TimeZone = Self.utc) throws -> Double {
+    try Moment(text, now: Self.now, zone: zone).date.timeIntervalSince1970
+  }
+
+  @Test func aDurationIsThatLongAgo() throws {
+    #expect(try seconds("90s") == 1_699_999_910)
+    #expect(try seconds("10m") == 1_699_999_400)
+    #expect(try seconds("1.5h") == 1_699_994_600)
+    #expect(try seconds("2d") == 1_699_827_200)
+  }
+
+  @Test func aDateIsLocalUnlessItHasAZone() throws {
+    let east = try #require(TimeZone(secondsFromGMT: 7200))
+    #expect(try seconds("2023-11-14") == 1_699_920_000)
+    #expect(try seconds("2023-11-14", east) == 1_699_912_800)
+    for text in [
+      "2023-11-14T22:13:20Z", "2023-11-14 22:13:20Z", "2023-11-15T00:13:20+02:00",
+      "2023-11-14T17:43:20-0430",
+    ] {
+      #expect(try seconds(text, east) == 1_700_000_000, "\(text)")
+    }
+    #expect(try seconds("2023-11-14T22:13") == 1_699_999_980)
+    #expect(try seconds("2023-11-14T22:13:20.25") == 1_700_000_000.25)
+    #expect(try seconds("2023-11-15T00:13:20", east) == 1_700_000_000)
+  }
+
+  @Test(arguments: [
+    "", "never", "now", "10", "-5m", "0s", "2023", "2023-11", "2023-13-01", "2023-02-29",
+    "2023-11-14T24:00", "2023-11-14T22", "2023-11-14T22:13:61", "2023-11-14Z", "2023-11-14T",
+    "2023-11-14T22:13+2", "14.11.2023", " 10m",
+  ])
+  func anythingElseIsNoTime(text: String) {
+    let error = #expect(throws: ValidationError.self) { try Moment(text) }
+    #expect(error?.message.contains("'\(text)' is not a time") == true)
+  }
+}
