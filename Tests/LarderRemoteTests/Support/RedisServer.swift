@@ -24,6 +24,8 @@
     static let isInstalled = program != nil
     static let whyNot: Comment = "There is no redis-server here: `.ci/deps remote` installs one."
 
+    private static let spawning = NSLock()
+
     let port: Int
     private let pid: Int32
     private let process: Process
@@ -66,11 +68,15 @@
           "-c", script, "sh", program, "--port", plain, "--bind", "127.0.0.1", "--save", "",
           "--appendonly", "no", "--dir", folder, "--daemonize", "no",
         ] + arguments.map { $0 == "PORT" ? String(port) : $0 }
-      let (input, output) = (Pipe(), Pipe())
-      process.standardInput = input
-      process.standardOutput = output
       process.standardError = FileHandle.nullDevice
-      try process.run()
+      // Another process that is started meanwhile would keep the pipes open.
+      let (input, output) = try spawning.withLock {
+        let pipes = (Pipe(), Pipe())
+        process.standardInput = pipes.0
+        process.standardOutput = pipes.1
+        try process.run()
+        return pipes
+      }
       var text = ""
       while true {
         let more = output.fileHandleForReading.availableData
@@ -103,8 +109,8 @@
 
     /// Ends it as a crash does.
     func end() {
-      kill(pid, SIGCONT)
-      try? input.fileHandleForWriting.close()
+      kill(pid, SIGKILL)
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
 
