@@ -104,6 +104,19 @@ test-server: ## run the tests of what servers use without other traits; SERVER=L
 check-packages: ## check that nothing is fetched but what the traits ask for
 	@.ci/packages
 
+# LarderRemote has a build of its own: swift-nio and BoringSSL take minutes to compile.
+REMOTE_TEST = $(SWIFT_TEST) --traits Remote --scratch-path .build-remote --filter
+
+.PHONY: test-remote
+test-remote: ## run the tests of LarderRemote, against a Redis server of their own
+	@.ci/deps remote
+	$(REMOTE_TEST) LarderRemoteTests
+
+.PHONY: fuzz-remote
+fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER_SEED=
+	LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) LARDER_SEED=$(or $(LARDER_SEED),$(shell date +%s)) \
+	  $(REMOTE_TEST) RESPParserTests
+
 # Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
 # Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it
 # was. Without traits: it would not be our C that is added, and so the package is built once as

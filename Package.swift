@@ -89,6 +89,13 @@ let lifecycle = server("ServiceLifecycle", "ServiceLifecycle", in: "swift-servic
 let configuration = server("Configuration", "Configuration", in: "swift-configuration")
 let tracing = server("Tracing", "Tracing", in: "swift-distributed-tracing")
 
+/// What LarderRemote is built on, with its trait.
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Remote"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Remote"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Remote"])),
+]
+
 let package = Package(
   name: "larder",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -103,6 +110,7 @@ let package = Package(
     .library(name: "LarderLifecycle", targets: ["LarderLifecycle"]),
     .library(name: "LarderConfiguration", targets: ["LarderConfiguration"]),
     .library(name: "LarderTracing", targets: ["LarderTracing"]),
+    .library(name: "LarderRemote", targets: ["LarderRemote"]),
     .library(name: "CLarder", targets: ["CLarder"]),
     .library(name: "CLarderStore", targets: ["CLarderStore"]),
     .executable(name: "larder", targets: ["LarderTool"]),
@@ -127,6 +135,9 @@ let package = Package(
     .trait(
       name: "Tracing",
       description: "Spans of loads, in LarderTracing; adds one on swift-distributed-tracing."),
+    .trait(
+      name: "Remote",
+      description: "A Redis or Valkey server behind caches, in LarderRemote; adds swift-nio."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -137,6 +148,8 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ] + lmdbPackage,
   targets: [
     // How the C core talks to the system. It needs more of the C library than C11 has.
@@ -183,6 +196,8 @@ let package = Package(
     .target(
       name: "LarderTracing", dependencies: ["Larder", "LarderCore", tracing],
       swiftSettings: swift),
+    .target(
+      name: "LarderRemote", dependencies: ["Larder", "LarderCore"] + nio, swiftSettings: swift),
     .executableTarget(
       name: "LarderTool",
       dependencies: [
@@ -238,6 +253,10 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderCompatibilityTests", dependencies: ["LarderCompatibility", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderRemoteTests",
+      dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"] + nio,
       swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],

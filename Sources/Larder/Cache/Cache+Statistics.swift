@@ -29,6 +29,7 @@ extension Cache {
     statistics.pendingHits = counters.pendingHits.load(ordering: .relaxed)
     statistics.coalescedWrites = queue?.coalesced.load(ordering: .relaxed) ?? 0
     statistics.writeFailures = counters.writeFailures.load(ordering: .relaxed)
+    statistics.invalidations = counters.invalidations.load(ordering: .relaxed)
     return statistics
   }
 
@@ -45,6 +46,7 @@ extension Cache {
     counters.negativeHits.store(0, ordering: .relaxed)
     counters.pendingHits.store(0, ordering: .relaxed)
     counters.writeFailures.store(0, ordering: .relaxed)
+    counters.invalidations.store(0, ordering: .relaxed)
     queue?.coalesced.store(0, ordering: .relaxed)
   }
 }

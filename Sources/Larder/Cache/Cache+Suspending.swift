@@ -56,6 +56,7 @@ extension Cache {
     if !suspended.load(ordering: .acquiring) { return }
     for slot in slots { try await slot.tier.resume() }
     if diskState != lastDiskState.withLock({ $0 }) { forgetAll() }
+    await removeCopiesAfterSuspension()
     suspended.store(false, ordering: .releasing)
     if queue?.count ?? 0 > 0 { drainInBackground() }
   }

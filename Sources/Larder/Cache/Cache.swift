@@ -72,6 +72,12 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let suspended = Atomic(false)
   /// The number of the disk's last write before it was suspended.
   let lastDiskState = Mutex<UInt64?>(nil)
+  /// Who listens to the tiers that others change.
+  let followers = CacheFollowers()
+  /// How long copies of what is in such a tier live; nil if there is none.
+  @usableFromInline let copyLifetime: Duration?
+  /// How many tiers have such copies, besides memory.
+  @usableFromInline let copyDepth: Int
 
   /// Puts memory over tiers of your choice.
   ///
@@ -92,6 +98,8 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     loads = MemoryLoads(memory)
     diskCache = tiers.lazy.compactMap { $0 as? DiskCache<Key, Value> }.first
     slots = tiers.map { CacheTierSlot($0) }
+    copyLifetime = tiers.compactMap(\.copyLifetime).min().map { max($0, .zero) }
+    copyDepth = tiers.lastIndex { $0.copyLifetime != nil } ?? 0
     diskCache?.countReads(of: memoryCache)
     queue = configuration.writePolicy.queueLimit.map { WriteBackQueue(limit: $0) }
     clock = memory.clock
@@ -107,6 +115,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let isOfAll = diskCache.map { $0.expiration == standard } ?? true
     lives = EntryExpiration(
       configuration.expirationForEntry, standard: isOfAll ? standard : .never)
+    followTiers()
     if configuration.keepsHotKeys { startKeepingHotKeys(configuration.onRestored) }
   }
 
@@ -146,4 +155,5 @@ final class CacheCounters: Sendable {
   let negativeHits = Atomic<UInt64>(0)
   let pendingHits = Atomic<UInt64>(0)
   let writeFailures = Atomic<UInt64>(0)
+  let invalidations = Atomic<UInt64>(0)
 }

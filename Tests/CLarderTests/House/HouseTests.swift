@@ -381,12 +381,17 @@ struct HouseTests {
   }
 
   @Test func dependenciesPointDownwards() {
+    let remote = ["LarderRemote", "NIOCore", "NIOPosix", "NIOSSL"]
     let above = [
       "Sources/LarderCore/": [
         "Larder", "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
         "LarderEncryption", "CZlib", "Crypto",
-      ],
+      ] + remote,
       "Sources/Larder/": [
+        "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
+        "LarderEncryption", "CZlib", "Crypto",
+      ] + remote,
+      "Sources/LarderRemote/": [
         "LarderTool", "ArgumentParser", "LarderCompatibility", "LarderCompression",
         "LarderEncryption", "CZlib", "Crypto",
       ],
@@ -425,7 +430,7 @@ struct HouseTests {
       "Sources/LarderCore/", "Sources/Larder/", "Sources/LarderCompatibility/",
       "Sources/LarderCompression/", "Sources/LarderEncryption/", "Sources/LarderLogging/",
       "Sources/LarderMetrics/", "Sources/LarderLifecycle/", "Sources/LarderConfiguration/",
-      "Sources/LarderTracing/",
+      "Sources/LarderTracing/", "Sources/LarderRemote/",
     ]
     let files = SourceTree.swift.filter { file in
       libraries.contains { file.path.hasPrefix($0) }

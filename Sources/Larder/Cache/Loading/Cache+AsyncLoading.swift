@@ -136,7 +136,7 @@ extension Cache {
   ) {
     guard let ongoing = loads.joinUnlessBusy(key) else { return }
     start(ongoing, key) { [self] run in
-      try await loadAndStore(run, ongoing, key, true, load)
+      try await loadAndStore(run, ongoing, key, true, .allowed, load)
     }
   }
 
@@ -150,9 +150,23 @@ extension Cache {
     ) { ongoing in
       start(ongoing, key) { [self] run in
         if let value = memoryCache.peek(forKey: key) { return value }
-        // A tier that fails, and has counted that, is no reason not to load.
-        if let entry = try? await lowerEntry(forKey: key) { return entry.value }
-        return try await loadAndStore(run, ongoing, key, false, load)
+        while true {
+          let permission: CacheTierLoad<Value>
+          do {
+            if let entry = try await lowerEntry(forKey: key) { return entry.value }
+            permission = await self.permission(forKey: key)
+          } catch {
+            // A tier that fails, and has counted that, is no reason not to load.
+            permission = .allowed
+          }
+          if Task.isCancelled {
+            // Nobody waits for it any longer, here: elsewhere perhaps.
+            if case .granted(let lease) = permission { await lease.release() }
+            throw CancellationError()
+          }
+          if case .changed = permission { continue }
+          return try await loadAndStore(run, ongoing, key, false, permission, load)
+        }
       }
     }
   }
@@ -175,15 +189,53 @@ extension Cache {
 
   private func loadAndStore(
     _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
+    _ permission: CacheTierLoad<Value>,
     _ load: @Sendable () async throws -> LoadedValue<Value?>
   ) async throws -> Value? {
     let start = ContinuousClock.now
     let outcome: Result<LoadedValue<Value?>, any Error>
     do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
     count(run, outcome, since: start)
+    if case .granted(let lease) = permission {
+      guard let entry = (try? outcome.get()).flatMap({ entry($0) }) else {
+        await lease.release()
+        let loaded = try outcome.get()
+        await keep(loaded, key, of: ongoing, replaces: replaces)
+        return loaded.value
+      }
+      await publish(entry, key, of: ongoing, lease)
+      return entry.value
+    }
     let loaded = try outcome.get()
     await keep(loaded, key, of: ongoing, replaces: replaces)
     return loaded.value
+  }
+
+  /// Whether to load what no tier has: the farthest one says so, if it can suspend.
+  func permission(forKey key: Key) async -> CacheTierLoad<Value> {
+    guard let slot = slots.last, slot.mayWait else { return .allowed }
+    do { return try await slot.tier.beginLoad(forKey: key) } catch {
+      slot.failures.add(1, ordering: .relaxed)
+      return .allowed
+    }
+  }
+
+  /// Stores what was loaded while others waited for it, unless the key was changed meanwhile.
+  func publish(
+    _ loaded: Entry, _ key: Key, of ongoing: MemoryLoad<Value>, _ lease: CacheTierLease<Value>
+  ) async {
+    let token = await writers.begin(key)
+    defer { writers.end(key, token) }
+    if ongoing.isSuperseded { return await lease.release() }
+    let entry = dated(loaded, key)
+    do {
+      guard try await lease.publish(entry) else { return forget(key) }
+      try await writeTiers(entry, key, nil, above: slots.count - 1)
+      settle(entry, key, token)
+    } catch {
+      forget(key)
+      report(key, error)
+    }
   }
 
   /// As the blocking form.

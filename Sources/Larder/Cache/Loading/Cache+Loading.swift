@@ -145,7 +145,9 @@ extension Cache {
     _ old: Value, _ key: Key, _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     guard let ongoing = loads.joinUnlessBusy(key) else { return old }
-    let outcome = outcome(of: ongoing, key) { try loadAndStore($0, ongoing, key, true, load) }
+    let outcome = outcome(of: ongoing, key) {
+      try loadAndStore($0, ongoing, key, true, .allowed, load)
+    }
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
     return try outcome.get()
@@ -159,9 +161,18 @@ extension Cache {
       outcome(of: ongoing, key) { run in
         // Another load may have ended between this one's miss and its beginning.
         if let value = memoryCache.peek(forKey: key) { return value }
-        // A tier that fails, and has counted that, is no reason not to load.
-        if let entry = try? lowerEntry(forKey: key) { return entry.value }
-        return try loadAndStore(run, ongoing, key, false, load)
+        while true {
+          let permission: CacheTierLoad<Value>
+          do {
+            if let entry = try lowerEntry(forKey: key) { return entry.value }
+            permission = permissionNow(forKey: key)
+          } catch {
+            // A tier that fails, and has counted that, is no reason not to load.
+            permission = .allowed
+          }
+          if case .changed = permission { continue }
+          return try loadAndStore(run, ongoing, key, false, permission, load)
+        }
       }
     }
   }
@@ -180,14 +191,26 @@ extension Cache {
 
   private func loadAndStore(
     _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
-    _ load: () throws -> LoadedValue<Value?>
+    _ permission: CacheTierLoad<Value>, _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     let start = ContinuousClock.now
     let outcome = Result { try load() }
     count(run, outcome, since: start)
+    if case .granted(let lease) = permission {
+      if let entry = (try? outcome.get()).flatMap({ entry($0) }) {
+        try blocking { await self.publish(entry, key, of: ongoing, lease) }
+        return entry.value
+      }
+      try blocking { await lease.release() }
+    }
     let loaded = try outcome.get()
     keep(loaded, key, of: ongoing, replaces: replaces)
     return loaded.value
+  }
+
+  private func permissionNow(forKey key: Key) -> CacheTierLoad<Value> {
+    guard let slot = slots.last, slot.mayWait else { return .allowed }
+    return (try? blocking { await self.permission(forKey: key) }) ?? .allowed
   }
 
   /// Stores what was loaded, in every tier, unless the key was written or removed meanwhile.

@@ -110,6 +110,32 @@ public protocol CacheTier<Key, Value>: Sendable {
   @discardableResult
   func remove(prefix: Key) async throws -> Int
 
+  /// Begins to tell what others change in the tier; by default nobody does, and it is nil.
+  ///
+  /// A cache asks once, and removes what it is told of from memory and the tiers above, and all
+  /// that is there at the beginning. What it writes and removes itself need not be told. A
+  /// change must be told after it was made, and what is read behind that must be the new value.
+  ///
+  /// - Returns: A stream for the cache that asks; nil if only the cache changes anything.
+  func invalidations() -> AsyncStream<CacheInvalidation<Key>>?
+
+  /// Asks whether to load what the tier has not, where several caches share it.
+  ///
+  /// A cache asks the farthest of its tiers, unless that is local, before it loads a single key
+  /// that no tier has. By default it may. A tier that lets only one of them load keeps the others
+  /// waiting in this call.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Whether to load, or to look again.
+  /// - Throws: Why it cannot be told: the cache loads then.
+  func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value>
+
+  /// How long copies of its entries may live in memory and in the tiers above, at most; nil, the
+  /// default: as long as they would otherwise.
+  ///
+  /// What ``entry(forKey:)`` returns is to say so itself.
+  var copyLifetime: Duration? { get }
+
   /// Makes everything that was written survive a power cut. Does nothing by default.
   ///
   /// - Throws: Why it might not.
@@ -171,6 +197,24 @@ extension CacheTier {
     throw LarderError(
       .invalidArgument, "The tier \(name) does not remove by prefix.")
   }
+
+  /// Tells nothing.
+  ///
+  /// - Returns: nil.
+  /// - Complexity: O(1).
+  public func invalidations() -> AsyncStream<CacheInvalidation<Key>>? { nil }
+
+  /// Everybody may load.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: `.allowed`.
+  /// - Complexity: O(1).
+  public func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value> { .allowed }
+
+  /// No limit.
+  ///
+  /// - Complexity: O(1).
+  public var copyLifetime: Duration? { nil }
 
   /// Does nothing.
   ///

@@ -43,6 +43,8 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
   public internal(set) var coalescedWrites: UInt64 = 0
   /// Writes that failed without anybody to tell but ``CacheConfiguration/onWriteFailure``.
   public internal(set) var writeFailures: UInt64 = 0
+  /// Keys that a tier said others changed; all keys at once count as one.
+  public internal(set) var invalidations: UInt64 = 0
 
   /// Statistics of a cache that did nothing yet.
   ///
@@ -79,7 +81,8 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
       \(loadFailures) failed, \(loadTimeouts) of them timed out, \
       \(emptyLoads) found nothing, \(refreshes) to refresh, \(negativeHits) saved, \
       \(staleHits) stale hits; \
-      \(pendingWrites) writes pending, \(coalescedWrites) replaced before; \(writeFailures) failed
+      \(pendingWrites) writes pending, \(coalescedWrites) replaced before; \
+      \(writeFailures) failed; \(invalidations) invalidations
       """
   }
 }

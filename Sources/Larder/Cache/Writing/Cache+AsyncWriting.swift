@@ -77,12 +77,15 @@ extension Cache {
     queue.remove(key)
   }
 
-  func writeTiers(_ entry: Entry?, _ key: Key, _ durability: Durability?) async throws {
+  /// - Parameter limit: How many tiers are written; nil for all.
+  func writeTiers(
+    _ entry: Entry?, _ key: Key, _ durability: Durability?, above limit: Int? = nil
+  ) async throws {
     var failure: (any Error)?
-    for (depth, slot) in slots.enumerated().reversed() {
+    for (depth, slot) in slots.prefix(limit ?? slots.count).enumerated().reversed() {
       do {
         if let entry {
-          try await slot.set(entry, forKey: key, durability: durability)
+          try await slot.set(copy(entry, at: depth), forKey: key, durability: durability)
         } else {
           try await slot.remove(forKey: key, durability: durability)
         }

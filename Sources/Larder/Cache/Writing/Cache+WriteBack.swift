@@ -74,6 +74,7 @@ extension Cache {
       // Who asked whether the cache is open before it was closed may still add something.
     } while queue?.closeIfEmpty() == false
     writeHotKeys()
+    followers.cancel()
     for slot in slots {
       do { try await slot.close() } catch { failure = failure ?? error }
     }

@@ -126,7 +126,9 @@ extension Cache {
     var depth = slots.count
     while depth > 0 {
       depth -= 1
-      do { try slots[depth].set(entry, forKey: key, durability: durability) } catch {
+      do {
+        try slots[depth].set(copy(entry, at: depth), forKey: key, durability: durability)
+      } catch {
         takeBack(key, refusedBy: depth)
         throw error
       }
@@ -184,6 +186,7 @@ extension Cache {
   @inlinable
   func settle(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     forgetAbsence(key)
+    let entry = copyLifetime == nil ? entry : copyForMemory(entry, key)
     memoryCache.replace(
       with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
     ) { writers.isGoodForAll(token) }

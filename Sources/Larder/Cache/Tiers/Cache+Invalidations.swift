@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+import Synchronization
+
+// What others change in a tier: the tiers above it, and memory, have copies.
+//
+// To the cache an invalidation is a writer (see CacheWriters): it is begun before it removes a
+// copy, and ended afterwards. So a value that was read before the invalidation came is not
+// copied up after it, nor one that a load began to make before. It waits for a writer of the same
+// key, whose value may be older than what the invalidation is about, and for nobody else.
+extension Cache {
+  /// Begins to follow the tiers that tell what others change.
+  ///
+  /// Copies that are there already are of an earlier process, to which nobody told the rest.
+  func followTiers() {
+    for (depth, slot) in slots.enumerated() {
+      guard let invalidations = slot.tier.invalidations() else { continue }
+      slot.isFollowed.store(true, ordering: .releasing)
+      for above in slots[..<depth] {
+        // The slot counts the failure; the copies end with their time to live.
+        try? above.removeAll(progress: nil)
+      }
+      let task = Task.detached { [weak self] in
+        for await invalidation in invalidations {
+          guard let self, !isClosed.load(ordering: .acquiring) else { return }
+          await apply(invalidation, above: depth)
+        }
+      }
+      followers.add(task)
+    }
+  }
+
+  func apply(_ invalidation: CacheInvalidation<Key>, above depth: Int) async {
+    switch invalidation {
+    case .all:
+      counters.invalidations.add(1, ordering: .relaxed)
+      await removeCopies(above: depth)
+    case .keys(let keys):
+      counters.invalidations.add(UInt64(keys.count), ordering: .relaxed)
+      for key in keys where key == key { await removeCopies(of: key, above: depth) }
+    }
+  }
+
+  private func removeCopies(of key: Key, above depth: Int) async {
+    if let token = writers.take(key, true) {
+      defer { writers.end(key, token) }
+      return await removeCopiesInTurn(of: key, above: depth)
+    }
+    // A writer of the key may have to wait for a server: other keys do not.
+    memoryCache.remove(forKey: key)
+    Task.detached { [self] in
+      let token = await writers.begin(key)
+      defer { writers.end(key, token) }
+      await removeCopiesInTurn(of: key, above: depth)
+    }
+  }
+
+  /// The key's lock is held.
+  private func removeCopiesInTurn(of key: Key, above depth: Int) async {
+    forget(key)
+    if depth == 0 { return }
+    // What is being written back is written to the tiers above last.
+    if queue != nil { await drainLock.lock() }
+    defer { if queue != nil { drainLock.unlock() } }
+    for slot in slots[..<depth].reversed() {
+      do { try await slot.remove(forKey: key, durability: nil) } catch { report(key, error) }
+    }
+  }
+
+  func removeCopies(above depth: Int) async {
+    writers.beginAll()
+    let superseded = loads.supersedeAll()
+    memoryCache.removeAll()
+    absent.removeAll()
+    if depth > 0 {
+      await gate.lock()
+      if queue != nil { await drainLock.lock() }
+      for slot in slots[..<depth].reversed() {
+        // As above.
+        try? await slot.removeAll(progress: nil)
+      }
+      if queue != nil { drainLock.unlock() }
+      gate.unlock()
+    }
+    writers.endAll()
+    for load in superseded { load.release(nil) }
+  }
+
+  /// While the tiers were suspended nothing could be removed from them.
+  func removeCopiesAfterSuspension() async {
+    if let depth = slots.lastIndex(where: { $0.isFollowed.load(ordering: .acquiring) }) {
+      await removeCopies(above: depth)
+    }
+  }
+
+  // MARK: - Lives of copies
+
+  /// A copy of an entry, for a tier above others or for memory, that lives as long as those allow.
+  ///
+  /// - Parameter standard: How long one without an expiration lives there.
+  @usableFromInline
+  func limited(_ entry: Entry, _ standard: Expiration?) -> Entry {
+    guard let copyLifetime else { return entry }
+    var entry = entry
+    let own = (entry.expiration ?? standard ?? .never).drawn
+    entry.expiration = Expiration(
+      afterWrite: min(own.afterWrite ?? copyLifetime, copyLifetime), afterAccess: own.afterAccess,
+      date: own.date)
+    return entry
+  }
+
+  /// As it is written to a tier.
+  @inlinable
+  func copy(_ entry: Entry, at depth: Int) -> Entry {
+    depth >= copyDepth ? entry : limited(entry, slots[depth].disk?.expiration)
+  }
+
+  @usableFromInline
+  func copyForMemory(_ entry: Entry, _ key: Key) -> Entry {
+    limited(entry, memoryCache.expiration(of: entry.value, key))
+  }
+}
+
+/// Tasks that end with what they belong to.
+final class CacheFollowers: Sendable {
+  private let tasks = Mutex<[Task<Void, Never>]>([])
+
+  func add(_ task: Task<Void, Never>) { tasks.withLock { $0.append(task) } }
+
+  func cancel() {
+    let tasks = tasks.withLock { tasks in
+      defer { tasks = [] }
+      return tasks
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  deinit { cancel() }
+}

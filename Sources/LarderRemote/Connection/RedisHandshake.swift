@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import LarderCore
+
+  /// What is said first on a connection, and what is expected of the answers.
+  enum RedisHandshake {
+    static func commands(_ server: RemoteServer) -> [RemoteCommand] {
+      var hello = ["3"]
+      if let credentials = server.credentials {
+        hello += ["AUTH", credentials.user, credentials.password]
+      }
+      hello += ["SETNAME", server.clientName]
+      return [
+        RemoteCommand("HELLO", hello.map { Array($0.utf8) }),
+        RemoteCommand("SELECT", String(server.database)),
+        // Never REDIRECT: see RemoteConnection.
+        RemoteCommand("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"),
+        // Not every server knows it.
+        RemoteCommand("CLIENT", "SETINFO", "LIB-NAME", "larder"),
+      ]
+    }
+
+    /// - Returns: Why the server cannot be used; nil if it can.
+    static func failure(_ replies: [RemoteReply], _ server: RemoteServer) -> LarderError? {
+      guard replies.count >= 3 else { return refusal(server, "did not answer") }
+      switch replies[0] {
+      case .map: break
+      case .error("WRONGPASS"), .error("NOAUTH"):
+        return refusal(server, "refused user or password")
+      case .error(let word):
+        return refusal(server, "refused HELLO (\(word)): it must be Redis 6, Valkey or later")
+      default: return refusal(server, "does not speak RESP3")
+      }
+      if case .error(let word) = replies[1] {
+        return refusal(server, "refused database \(server.database) (\(word))")
+      }
+      if case .error(let word) = replies[2] {
+        return refusal(server, "refused CLIENT TRACKING (\(word))")
+      }
+      return nil
+    }
+
+    private static func refusal(_ server: RemoteServer, _ what: String) -> LarderError {
+      LarderError(.remote, "The server \(server) \(what).")
+    }
+  }
+#endif

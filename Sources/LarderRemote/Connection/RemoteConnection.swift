@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  /// What a connection tells of, besides replies.
+  ///
+  /// **Concurrency.** A value; safe to pass between threads.
+  public enum RemoteEvent: Sendable, Equatable {
+    /// There is a connection: the number of its epoch.
+    case connected(epoch: UInt64)
+    /// The keys were written, removed or expired. Not those that this connection wrote.
+    case invalidated([[UInt8]])
+    /// Every key may have been.
+    case flushed
+    /// The connection of that epoch is gone, and with it what the server had to tell.
+    case lost(epoch: UInt64)
+  }
+
+  /// A connection to a server that tells which keys change: what a ``RemoteTier`` needs of a
+  /// client.
+  ///
+  /// ``RedisConnection`` is one. Another client takes its place if it does this:
+  ///
+  /// - `send` writes the commands in one piece, nothing between them, and the replies are those
+  ///   to them. It sends them at most once: what may have arrived is never sent again.
+  /// - The server is told `CLIENT TRACKING ON OPTIN NOLOOP` on each new connection, before any
+  ///   command that is to be tracked; never with `REDIRECT`, which loses what it had to tell
+  ///   when one of the two connections ends.
+  /// - Every push goes to the sink, one after the other. ``RemoteEvent/lost(epoch:)`` comes before
+  ///   the commands under way fail, and ``RemoteEvent/connected(epoch:)`` before any command
+  ///   is sent on the new connection.
+  ///
+  /// **Concurrency.** Called from any task, several at a time.
+  public protocol RemoteConnection: Sendable {
+    /// Whether an event that came before a reply on the wire is with the sink before `send` returns
+    /// that reply.
+    var deliversInWireOrder: Bool { get }
+
+    /// How many connections there were; 0 before the first.
+    var epoch: UInt64 { get }
+
+    /// Has events go to a closure, one at a time. To be called once, before anything is sent.
+    ///
+    /// - Parameter sink: Gets the events. Must not block.
+    func observe(_ sink: @escaping @Sendable (RemoteEvent) -> Void)
+
+    /// Sends commands, and waits for the reply to each.
+    ///
+    /// - Parameters:
+    ///   - commands: The commands.
+    ///   - patience: How long to wait for the replies; nil: until the connection's own time-out.
+    ///     When it ends, the commands may still be executed.
+    /// - Returns: As many replies as commands, errors of the server's among them.
+    /// - Throws: `.timedOut` and `.remote`: whether the commands were executed is unknown then.
+    ///   `.closed`; `CancellationError`.
+    func send(_ commands: [RemoteCommand], patience: Duration?) async throws -> [RemoteReply]
+
+    /// Ends the connection for good; what is under way fails.
+    func close() async
+  }
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  public import Larder
+  public import LarderCore
+  import Synchronization
+
+  /// A Redis or Valkey server that many machines share, as the tier behind memory and disk.
+  ///
+  /// ```swift
+  /// let server = RemoteServer(host: "cache.internal")
+  /// let shared = try RemoteTier<String, User>(name: "users", server: server)
+  /// var configuration = CacheConfiguration<String, User>()
+  /// configuration.furtherTiers = [shared]
+  /// let users = try Cache(path: folder, configuration: configuration)
+  /// ```
+  ///
+  /// Each `Cache` keeps copies of what it reads in its memory and on its disk, and the server tells
+  /// it when one of them changes: then they are dropped. The page "Beyond one machine" says what
+  /// that promises and what not. Make one tier for each cache: what it writes itself is not told.
+  ///
+  /// A key is its bytes behind ``RemoteTierConfiguration/keyPrefix``. Values have a header of 18
+  /// bytes and more, with a version, the cost and extended data.
+  ///
+  /// **Concurrency.** Safe to use from any number of tasks at a time.
+  ///
+  /// **Durability.** That of the server: by default it may lose the last second of writes, and a
+  /// failover those that the other server had not got.
+  public final class RemoteTier<Key: Hashable & Sendable, Value: Sendable>: CacheTier {
+    /// A name for people, and in keys unless the configuration has another prefix.
+    public let name: String
+
+    let connection: any RemoteConnection
+    let coder: Coder<Value>
+    let keyCoder: KeyCoder<Key>
+    let configuration: RemoteTierConfiguration
+    let prefix: [UInt8]
+    let state: Mutex<RemoteTierStatistics>
+    let events: RemoteTierEvents<Key>
+
+    /// Prepares a tier over a server; it is connected to when it is first used.
+    ///
+    /// - Parameters:
+    ///   - name: A name for people and in keys: not empty.
+    ///   - server: The server.
+    ///   - coder: Makes bytes of values. All machines must have the same one.
+    ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
+    ///   - configuration: Everything else; see there for the defaults.
+    /// - Throws: `.invalidArgument` if the name is empty, the port is none or certificates cannot
+    ///   be used.
+    /// - Complexity: O(1).
+    public convenience init(
+      name: String, server: RemoteServer, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
+      configuration: RemoteTierConfiguration = .init()
+    ) throws {
+      try self.init(
+        name: name, connection: RedisConnection(server), coder: coder, keyCoder: keyCoder,
+        configuration: configuration)
+    }
+
+    /// Prepares a tier over a connection of your own, which it closes in the end.
+    ///
+    /// - Parameters:
+    ///   - name: A name for people and in keys: not empty.
+    ///   - connection: The connection, which nobody observes yet.
+    ///   - coder: Makes bytes of values. All machines must have the same one.
+    ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
+    ///   - configuration: Everything else; see there for the defaults.
+    /// - Throws: `.invalidArgument` if the name is empty.
+    /// - Complexity: O(1).
+    public init(
+      name: String, connection: any RemoteConnection, coder: Coder<Value>,
+      keyCoder: KeyCoder<Key>, configuration: RemoteTierConfiguration = .init()
+    ) throws {
+      guard !name.isEmpty else {
+        throw LarderError(
+          .invalidArgument, "A remote tier needs a name, which is part of its keys.")
+      }
+      self.name = name
+      self.connection = connection
+      self.coder = coder
+      self.keyCoder = keyCoder
+      self.configuration = configuration
+      prefix = Array((configuration.keyPrefix ?? "larder:\(name):").utf8)
+      state = Mutex(RemoteTierStatistics())
+      events = RemoteTierEvents(prefix, keyCoder, configuration)
+      connection.observe { [events] in events.receive($0) }
+    }
+
+    deinit {
+      events.finish()
+      let connection = connection
+      Task.detached { await connection.close() }
+    }
+
+    /// What the tier did since it was made.
+    ///
+    /// - Complexity: O(1).
+    public var statistics: RemoteTierStatistics {
+      events.add(to: state.withLock { $0 })
+    }
+
+    // MARK: - What a cache asks of it
+
+    /// How long copies live: ``RemoteTierConfiguration/localLifetime``.
+    ///
+    /// - Complexity: O(1).
+    public var copyLifetime: Duration? { configuration.localLifetime }
+
+    /// Begins to tell what others change, to one more cache.
+    ///
+    /// - Returns: A stream that ends when the tier is closed.
+    /// - Complexity: O(1).
+    public func invalidations() -> AsyncStream<CacheInvalidation<Key>>? { events.stream() }
+
+    /// Ends the connection. Later calls throw `.closed`.
+    ///
+    /// - Complexity: O(calls under way).
+    public func close() async {
+      await connection.close()
+      events.finish()
+    }
+
+    // MARK: - Calls
+
+    /// A key as the server has it.
+    func remoteKey(_ key: Key) throws -> [UInt8] { prefix + (try keyCoder.encode(key)) }
+
+    /// Sends commands, and counts what fails.
+    func send(_ commands: [RemoteCommand], patience: Duration? = nil) async throws -> [RemoteReply]
+    {
+      do {
+        let replies = try await connection.send(commands, patience: patience)
+        guard replies.count == commands.count else { throw unexpected(replies.last) }
+        return replies
+      } catch {
+        fail(error)
+        throw error
+      }
+    }
+
+    /// Sends commands as one transaction of the server's, which tracks their keys for us.
+    ///
+    /// What we write ourselves is no longer tracked (`NOLOOP`), so a write must end in a read.
+    ///
+    /// - Returns: The replies to them.
+    func transact(
+      _ commands: [RemoteCommand], patience: Duration? = nil
+    ) async throws -> [RemoteReply] {
+      let begin = [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("MULTI")]
+      let replies = try await send(begin + commands + [RemoteCommand("EXEC")], patience: patience)
+      // The first error is why the others are.
+      for reply in replies { try check(reply) }
+      guard case .array(let results) = replies.last, results.count == commands.count else {
+        throw failed(unexpected(replies.last))
+      }
+      for result in results { try check(result) }
+      return results
+    }
+
+    func check(_ reply: RemoteReply) throws {
+      guard case .error(let word) = reply else { return }
+      let why =
+        word == "MOVED" || word == "CROSSSLOT"
+        ? ": it is part of a cluster, which is not supported"
+        : ""
+      throw failed(LarderError(.remote, "The server of tier \(name) answered \(word)\(why)."))
+    }
+
+    func unexpected(_ reply: RemoteReply?) -> LarderError {
+      LarderError(
+        .remote,
+        "The server of tier \(name) answered \(reply?.description ?? "nothing"), not as it should.")
+    }
+
+    /// Counts a failure.
+    func failed(_ error: LarderError) -> LarderError {
+      fail(error)
+      return error
+    }
+
+    private func fail(_ error: any Error) {
+      state.withLock { state in
+        state.failures += 1
+        if (error as? LarderError)?.code == .timedOut { state.timeouts += 1 }
+      }
+    }
+
+    func count(
+      _ figure: any WritableKeyPath<RemoteTierStatistics, UInt64> & Sendable, _ by: Int = 1
+    ) {
+      state.withLock { $0[keyPath: figure] += UInt64(clamping: by) }
+    }
+  }
+#endif

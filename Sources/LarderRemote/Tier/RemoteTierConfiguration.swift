@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  public import LarderCore
+
+  /// How a ``RemoteTier`` is made: everything has a default.
+  ///
+  /// **Concurrency.** A value; safe to pass between threads.
+  public struct RemoteTierConfiguration: Sendable {
+    /// What every key on the server begins with; nil, the default: `larder:` and the tier's name,
+    /// and a colon. Tiers with the same one share their entries.
+    public var keyPrefix: String?
+
+    /// How long copies in memory and on disk live at most, and how long it is remembered that there
+    /// is nothing under a key; 60 s by default.
+    ///
+    /// The server tells what changes, so copies are dropped long before. This is the bound if it
+    /// does not: because of a defect, or of a proxy between.
+    public var localLifetime = Duration.seconds(60)
+
+    /// What becomes of copies when the connection is lost; ``RemoteDisconnection/drop`` by default.
+    public var onDisconnect = RemoteDisconnection.drop
+
+    /// How long a read waits for the server if stale copies are allowed by ``onDisconnect``; 50 ms
+    /// by default. Otherwise it waits as long as ``RemoteServer/timeout`` says.
+    public var softTimeout = Duration.milliseconds(50)
+
+    /// How long entries live on the server that are stored without an expiration; for ever by
+    /// default. After a last access is after the last write there.
+    public var expiration = Expiration.never
+
+    /// The largest encoded value that is sent to the server; 1 MiB by default. A larger one stays
+    /// in memory and on disk of the machine that stored it, and the server has nothing.
+    public var maximumValueBytes = 1 << 20
+
+    /// How long one machine may load what the server has not while the others wait for it; 30 s by
+    /// default. 0: they all load.
+    ///
+    /// What takes longer is returned to who asked for it, and not stored.
+    public var loadLease = Duration.seconds(30)
+
+    /// Of how many keys it is remembered that the server has nothing; 10,000 by default.
+    public var absentCountLimit = 10_000
+
+    /// The time, for expirations.
+    public var clock = CacheClock.system
+
+    /// The defaults.
+    ///
+    /// - Complexity: O(1).
+    public init() {}
+  }
+
+  /// What becomes of copies of a server's entries when it can no longer tell which of them change.
+  ///
+  /// **Concurrency.** A value; safe to pass between threads.
+  public struct RemoteDisconnection: Sendable, Hashable {
+    /// nil: at once.
+    let graceTime: Duration?
+
+    /// They are dropped at once: no read finds one that may be stale.
+    public static let drop = RemoteDisconnection(graceTime: nil)
+
+    /// They are kept for so long, and dropped when the server is there again, or when that time
+    /// ends.
+    ///
+    /// - Parameter duration: How long.
+    /// - Returns: That.
+    /// - Complexity: O(1).
+    public static func serveStale(for duration: Duration) -> RemoteDisconnection {
+      RemoteDisconnection(graceTime: duration)
+    }
+  }
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import Foundation
+  import LarderCore
+
+  /// An entry as it is stored on the server.
+  ///
+  ///     offset 0    16   17   18
+  ///     | version | 1 | flags | cost, 8 | count, 4 | extended data, count | value … |
+  ///
+  /// The version is 16 random bytes, of each write its own: two values with the same are the
+  /// same, so a copy can be checked without the rest. The 1 is the format. The cost is there with
+  /// flag 1, extended data and their count with flag 2; all others are 0. Numbers are
+  /// little-endian. The value is what the tier's coder made of it.
+  ///
+  /// A marker of somebody who loads the value is a version and a 2, and nothing more.
+  enum RemoteValue {
+    static let versionBytes = 16
+    private static let format: UInt8 = 1
+    private static let markerFormat: UInt8 = 2
+    private static let hasCost: UInt8 = 1
+    private static let hasExtendedData: UInt8 = 2
+
+    static func encode(value: Data, cost: Int?, extendedData: Data?) -> [UInt8] {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(versionBytes + 14 + (extendedData?.count ?? 0) + value.count)
+      for _ in 0..<2 { bytes.append(littleEndian: UInt64.random(in: .min ... .max)) }
+      bytes.append(format)
+      bytes.append((cost == nil ? 0 : hasCost) | (extendedData == nil ? 0 : hasExtendedData))
+      if let cost { bytes.append(littleEndian: UInt64(bitPattern: Int64(cost))) }
+      if let extendedData {
+        bytes.append(littleEndian: UInt32(clamping: extendedData.count))
+        bytes.append(contentsOf: extendedData)
+      }
+      bytes.append(contentsOf: value)
+      return bytes
+    }
+
+    static func marker() -> [UInt8] {
+      var bytes: [UInt8] = []
+      for _ in 0..<2 { bytes.append(littleEndian: UInt64.random(in: .min ... .max)) }
+      return bytes + [markerFormat]
+    }
+
+    static func isMarker(_ bytes: [UInt8]) -> Bool {
+      bytes.count == versionBytes + 1 && bytes.last == markerFormat
+    }
+
+    /// - Throws: `.incompatibleVersion` for another format, `.damaged` for what is none.
+    static func decode(
+      _ bytes: [UInt8]
+    ) throws(LarderError) -> (value: Data, cost: Int?, extendedData: Data?) {
+      var rest = bytes[...].dropFirst(versionBytes)
+      guard let found = rest.popFirst(), let flags = rest.popFirst() else {
+        throw LarderError(
+          .damaged, "A remote value of \(bytes.count) bytes is not one of Larder's.")
+      }
+      guard found == format, flags & ~(hasCost | hasExtendedData) == 0 else {
+        throw LarderError(
+          .incompatibleVersion,
+          "A remote value has the format \(found) with flags \(flags), not \(format).")
+      }
+      var cost: Int?
+      if flags & hasCost != 0 {
+        cost = Int(clamping: Int64(bitPattern: try number(&rest, as: UInt64.self)))
+      }
+      var extendedData: Data?
+      if flags & hasExtendedData != 0 {
+        let count = Int(clamping: try number(&rest, as: UInt32.self))
+        guard count <= rest.count else { throw cutOff }
+        extendedData = Data(rest.prefix(count))
+        rest = rest.dropFirst(count)
+      }
+      return (Data(rest), cost, extendedData)
+    }
+
+    private static func number<Number: FixedWidthInteger>(
+      _ rest: inout ArraySlice<UInt8>, as type: Number.Type
+    ) throws(LarderError) -> Number {
+      let size = MemoryLayout<Number>.size
+      guard rest.count >= size else { throw cutOff }
+      let number = rest.prefix(size).reversed().reduce(Number.zero) { $0 << 8 | Number($1) }
+      rest = rest.dropFirst(size)
+      return number
+    }
+
+    private static var cutOff: LarderError {
+      LarderError(.damaged, "A remote value ends before its extended data or cost does.")
+    }
+  }
+
+  extension [UInt8] {
+    fileprivate mutating func append(littleEndian number: some FixedWidthInteger) {
+      Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+  }
+#endif

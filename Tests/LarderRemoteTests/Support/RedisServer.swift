@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import Foundation
+  import LarderRemote
+  import LarderTestSupport
+  import NIOCore
+  import NIOPosix
+  import Testing
+
+  /// A server of a test's own, on loopback, with nothing on disk. Ends with the last reference to
+  /// it, or with the test's process.
+  final class RedisServer: Sendable {
+    /// The program; nil where there is none.
+    static let program: String? = {
+      let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      let folders = path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/local/bin"]
+      // Debian's redis-tools has the server under another name, and no service that is started.
+      return ["redis-server", "valkey-server", "redis-check-rdb"].lazy
+        .flatMap { name in folders.map { "\($0)/\(name)" } }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    static let isInstalled = program != nil
+    static let whyNot: Comment = "There is no redis-server here: `.ci/deps remote` installs one."
+
+    private static let spawning = NSLock()
+
+    let port: Int
+    private let pid: Int32
+    private let process: Process
+    private let input: Pipe
+    private let directory: TemporaryDirectory
+
+    /// Starts one.
+    ///
+    /// - Parameters:
+    ///   - port: nil for any.
+    ///   - arguments: Further ones of `redis-server`.
+    init(port wanted: Int? = nil, _ arguments: [String] = []) throws {
+      let program = try #require(Self.program)
+      directory = try TemporaryDirectory()
+      // What it is called says what it does.
+      let server = directory.file("redis-server")
+      try FileManager.default.createSymbolicLink(
+        at: server, withDestinationURL: URL(fileURLWithPath: program).resolvingSymlinksInPath())
+      var started: (Int, Int32, Process, Pipe)?
+      // Somebody else may have taken the port meanwhile.
+      for _ in 0..<20 where started == nil {
+        let port = try wanted ?? Self.freePort()
+        started = try Self.start(server.path, port, directory.url.path, arguments)
+      }
+      (port, pid, process, input) = try #require(started)
+    }
+
+    private static func start(
+      _ program: String, _ port: Int, _ folder: String, _ arguments: [String]
+    ) throws -> (Int, Int32, Process, Pipe)? {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      // The input ends with this process, however that ends.
+      let script = """
+        "$@" <&- & server=$!; echo "pid $server"; cat >/dev/null; kill -9 $server; wait $server
+        """
+      let plain = arguments.contains("--tls-port") ? "0" : String(port)
+      process.arguments =
+        [
+          "-c", script, "sh", program, "--port", plain, "--bind", "127.0.0.1", "--save", "",
+          "--appendonly", "no", "--dir", folder, "--daemonize", "no",
+        ] + arguments.map { $0 == "PORT" ? String(port) : $0 }
+      process.standardError = FileHandle.nullDevice
+      // Another process that is started meanwhile would keep the pipes open.
+      let (input, output) = try spawning.withLock {
+        let pipes = (Pipe(), Pipe())
+        process.standardInput = pipes.0
+        process.standardOutput = pipes.1
+        try process.run()
+        return pipes
+      }
+      var text = ""
+      while true {
+        let more = output.fileHandleForReading.availableData
+        text += String(decoding: more, as: UTF8.self)
+        if text.contains("Ready to accept connections") { break }
+        // The shell has the output open as long as the server has not failed, and itself reads.
+        if more.isEmpty || text.contains("Failed listening") || text.contains("FATAL") {
+          try? input.fileHandleForWriting.close()
+          process.waitUntilExit()
+          return nil
+        }
+      }
+      let words = text.split(whereSeparator: \.isWhitespace)
+      guard let place = words.firstIndex(of: "pid"), let pid = Int32(words[place + 1]) else {
+        return nil
+      }
+      return (port, pid, process, input)
+    }
+
+    static func freePort() throws -> Int {
+      let channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .bind(host: "127.0.0.1", port: 0).wait()
+      defer { try? channel.close().wait() }
+      return try #require(channel.localAddress?.port)
+    }
+
+    /// Freezes it: it accepts, and says nothing.
+    func stop() { kill(pid, SIGSTOP) }
+    func go() { kill(pid, SIGCONT) }
+
+    /// Ends it as a crash does.
+    func end() {
+      kill(pid, SIGKILL)
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+
+    deinit { if process.isRunning { end() } }
+
+    /// With time-outs that no loaded machine exceeds.
+    var patient: RemoteServer {
+      var server = RemoteServer(host: "127.0.0.1", port: port)
+      server.security = .plaintext
+      server.timeout = .seconds(600)
+      server.connectTimeout = .seconds(600)
+      server.keepAlive = .seconds(6000)
+      return server
+    }
+  }
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import Larder
+
+/// A tier that others write to, and that tells of it.
+final class SharedTier: CacheTier {
+  let fake: FakeTier<String, Int>
+  let copyLifetime: Duration?
+  private let stream: AsyncStream<CacheInvalidation<String>>
+  private let continuation: AsyncStream<CacheInvalidation<String>>.Continuation
+
+  init(clock: CacheClock = .system, copyLifetime: Duration? = nil) {
+    fake = FakeTier("shared", clock: clock)
+    self.copyLifetime = copyLifetime
+    (stream, continuation) = AsyncStream.makeStream()
+  }
+
+  var name: String { fake.name }
+  func invalidations() -> AsyncStream<CacheInvalidation<String>>? { stream }
+  func tell(_ invalidation: CacheInvalidation<String>) { continuation.yield(invalidation) }
+
+  /// Another machine writes.
+  func change(_ key: String, _ value: Int?) throws {
+    if let value {
+      try fake.writeNow(CacheTierEntry(value: value), key)
+    } else {
+      try fake.removeNow(key)
+    }
+    tell(.keys([key]))
+  }
+
+  func entry(forKey key: String) async throws -> CacheTierEntry<Int>? {
+    try await fake.entry(forKey: key)
+  }
+  func set(_ entry: CacheTierEntry<Int>, forKey key: String) async throws {
+    try await fake.set(entry, forKey: key)
+  }
+  func remove(forKey key: String) async throws { try await fake.remove(forKey: key) }
+  func removeAll(progress: CacheProgress?) async throws { try fake.removeAllNow(progress) }
+  func contains(_ key: String) async throws -> Bool { try fake.containsNow(key) }
+}
+
+@Suite("A cache over a tier that others change") struct CacheInvalidationTests {
+  private let clock = CacheTestClock()
+  private let near: FakeTier<String, Int>
+  private let shared: SharedTier
+
+  init() {
+    near = FakeTier("near", clock: clock.clock)
+    shared = SharedTier(clock: clock.clock)
+  }
+
+  private func cache(
+    _ change: (inout CacheConfiguration<String, Int>) -> Void = { _ in }
+  ) -> Cache<String, Int> {
+    var configuration = CacheConfiguration<String, Int>()
+    configuration.clock = clock.clock
+    change(&configuration)
+    return Cache(name: "test", tiers: [near, shared], configuration: configuration)
+  }
+
+  /// Waits until the cache has heard of so many keys; what it does about them is done in order.
+  private func heard(_ count: UInt64, _ cache: Cache<String, Int>) async throws {
+    while cache.statistics.invalidations < count { await Task.yield() }
+    // The next one is applied only behind it.
+    shared.tell(.keys(["mark"]))
+    while cache.statistics.invalidations < count + 1 { await Task.yield() }
+  }
+
+  @Test func whatOthersChangeIsDroppedFromMemoryAndTheTiersAbove() async throws {
+    let cache = cache()
+    try await cache.set(1, forKey: "a")
+    try await cache.set(1, forKey: "b")
+    #expect(near["a"] == 1)
+    try shared.change("a", 2)
+    try await heard(1, cache)
+    #expect(near["a"] == nil && cache.memoryCache.peek(forKey: "a") == nil)
+    #expect(near["b"] == 1 && cache.memoryCache.peek(forKey: "b") == 1)
+    #expect(try await cache.value(forKey: "a") == 2)
+    #expect(near["a"] == 2)
+    try shared.change("a", nil)
+    try await heard(3, cache)
+    #expect(try await cache.value(forKey: "a") == nil)
+  }
+
+  @Test func everythingIsDropped() async throws {
+    let cache = cache()
+    for key in ["a", "b"] { try await cache.set(1, forKey: key) }
+    shared.tell(.all)
+    try await heard(1, cache)
+    #expect(near.count == 0 && cache.memoryCache.totalCount == 0 && shared.fake.count == 2)
+    #expect(try await cache.value(forKey: "a") == 1)
+  }
+
+  @Test func copiesOfAnEarlierProcessAreDropped() async throws {
+    try near.writeNow(CacheTierEntry(value: 1), "a")
+    try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
+    let cache = cache()
+    #expect(near.count == 0)
+    #expect(try await cache.value(forKey: "a") == 2)
+  }
+
+  /// The value was on its way when it was changed: returned it may be, kept it must not be.
+  @Test(arguments: [false, true])
+  func aValueThatWasOverWhenItCameIsNotKept(_ changesAll: Bool) async throws {
+    let cache = cache()
+    try shared.fake.writeNow(CacheTierEntry(value: 1), "a")
+    shared.fake.lateReadDoor.close()
+    let read = Task { try await cache.value(forKey: "a") }
+    while shared.fake.lateReadDoor.waiting == 0 { await Task.yield() }
+    try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
+    shared.tell(changesAll ? .all : .keys(["a"]))
+    try await heard(1, cache)
+    shared.fake.lateReadDoor.open()
+    #expect(try await read.value == 1)
+    #expect(near["a"] == nil && cache.memoryCache.peek(forKey: "a") == nil)
+    #expect(try await cache.value(forKey: "a") == 2)
+  }
+
+  @Test func aLoadOfWhatWasChangedMeanwhileIsNotStored() async throws {
+    let cache = cache()
+    let door = CacheDoor()
+    let load = Task {
+      try await cache.value(forKey: "a") {
+        await door.pass()
+        return 1
+      }
+    }
+    while door.waiting == 0 { await Task.yield() }
+    try shared.change("a", 2)
+    try await heard(1, cache)
+    door.open()
+    _ = try await load.value
+    #expect(shared.fake["a"] == 2)
+    #expect(try await cache.value(forKey: "a") == 2)
+  }
+
+  /// Our write came first: its copies must go, although they are made when the other one is known.
+  @Test func aWriteUnderWayIsWaitedFor() async throws {
+    let cache = cache()
+    near.writeDoor.close()
+    let write = Task { try await cache.set(1, forKey: "a") }
+    while near.writeDoor.waiting == 0 { await Task.yield() }
+    try shared.change("a", 2)
+    // Others do not wait for it.
+    cache.memoryCache.set(1, forKey: "b")
+    shared.tell(.keys(["b"]))
+    while cache.statistics.invalidations < 2 { await Task.yield() }
+    near.writeDoor.open()
+    try await write.value
+    while near["a"] != nil || cache.memoryCache.peek(forKey: "a") != nil { await Task.yield() }
+    #expect(try await cache.value(forKey: "a") == 2)
+  }
+
+  @Test func whatWasKnownToBeAbsentIsLookedForAgain() async throws {
+    let cache = cache { $0.negativeLifetime = .seconds(86_400) }
+    #expect(try await cache.valueIfFound(forKey: "a") { nil } == nil)
+    try shared.change("a", 2)
+    try await heard(1, cache)
+    #expect(try await cache.valueIfFound(forKey: "a") { nil } == 2)
+  }
+
+  @Test func writesThatWaitAreKept() async throws {
+    let cache = cache { $0.writePolicy = .writeBack(queueLimit: 100) }
+    shared.fake.writeDoor.close()
+    try await cache.set(1, forKey: "a")
+    while shared.fake.writeDoor.waiting == 0 { await Task.yield() }
+    try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
+    shared.tell(.keys(["a"]))
+    while cache.statistics.invalidations < 1 { await Task.yield() }
+    #expect(try await cache.value(forKey: "a") == 1)
+    shared.fake.writeDoor.open()
+    try await cache.flush()
+    #expect(shared.fake["a"] == 1)
+    try await cache.close()
+  }
+
+  @Test func copiesLiveAsLongAsTheTierAllows() async throws {
+    let shared = SharedTier(clock: clock.clock, copyLifetime: .seconds(60))
+    var configuration = CacheConfiguration<String, Int>()
+    configuration.clock = clock.clock
+    let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
+    try await cache.set(1, forKey: "a")
+    try await cache.set(1, forKey: "b", expiration: .seconds(10))
+    try await cache.set(1, forKey: "c", expiration: .seconds(600))
+    #expect(shared.fake.live("a")?.expiration == .never)
+    #expect(near.live("a")?.expiration?.afterWrite == .seconds(60))
+    clock.advance(11)
+    #expect(near["a"] == 1 && near["b"] == nil && near["c"] == 1)
+    clock.advance(50)
+    #expect(near["a"] == nil && near["c"] == nil && cache.memoryCache.peek(forKey: "a") == nil)
+    #expect(shared.fake["a"] == 1 && shared.fake["c"] == 1)
+  }
+
+  @Test func nothingIsHeardWhileSuspendedSoEverythingIsDroppedThen() async throws {
+    let cache = cache()
+    try await cache.set(1, forKey: "a")
+    try await cache.suspend()
+    try near.writeNow(CacheTierEntry(value: 1), "a")
+    try await cache.resume()
+    #expect(near.count == 0 && cache.memoryCache.totalCount == 0)
+  }
+
+  @Test func aCacheIsNotKeptByWhatItListensTo() async throws {
+    weak var gone: Cache<String, Int>?
+    do {
+      let cache = cache()
+      gone = cache
+      try await cache.set(1, forKey: "a")
+    }
+    while gone != nil { await Task.yield() }
+    shared.tell(.keys(["a"]))
+    #expect(near["a"] == 1)
+  }
+}
