@@ -11,8 +11,8 @@ INSTALL ?= install
 BUILD ?= .build
 # More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
 SWIFT_FLAGS ?=
-# What a user has to ask for, tests and documentation have: swift-crypto, and what servers use. Their
-# packages take minutes to build; the sanitizers build without them, as most users do.
+# What a user has to ask for, tests and documentation have: swift-crypto, and what servers use.
+# Their packages take minutes to build; the sanitizers build without them, as most users do.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
 TRAITS = --traits Encryption,$(SERVER)
 # Tests call the C core millions of times, so it is optimised where Swift is not.
@@ -71,7 +71,8 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 # One after the other, and what is cheap first.
-TESTS = lint check-packages check-c check-apple test-c torture-short torture-selftest test-outside test-swift
+TESTS = lint check-packages check-c check-apple test-c torture-short torture-selftest \
+  test-outside test-swift
 
 .PHONY: test
 test: deps ## run every check but the sanitizers

@@ -10,9 +10,10 @@
         +----------------+--+------------+------------+---   ---+-------------+   an Int -> Int
 
     A tag is 0 for a free place, else 7 bits of the hash; its top bit says that the entry was read
-    (see "without limits"), or told (see "lists"). `o` counts the entries whose home this group is, or on whose way it
-    lies, and that found it full: a search goes on to the next group only if it is not 0. It sticks
-    at 255. What a search does not read lies in arrays of its own beside the groups.
+    (see "without limits"), or told (see "lists"). `o` counts the entries whose home this group is,
+    or on whose way it lies, and that found it full: a search goes on to the next group only if it
+    is not 0. It sticks at 255. What a search does not read lies in arrays of its own beside the
+    groups.
 
     The directory leads from the hash's top bits to a segment (Fagin et al., "Extendible hashing",
     ACM TODS 1979). A full segment moves into a larger one, or, at full size, into two that are two

@@ -62,7 +62,7 @@
     ) async throws -> [RemoteReply] {
       if commands.isEmpty { return [] }
       var bytes: [UInt8] = []
-      for command in commands { command.write(to: &bytes) }
+      for command in commands { command.encode(into: &bytes) }
       let buffer = ByteBuffer(bytes: bytes)
       let id = core.nextRequest.add(1, ordering: .relaxed).newValue
       return try await withTaskCancellationHandler {

@@ -159,7 +159,7 @@
       state = .connecting(channel)
       var bytes: [UInt8] = []
       let commands = RedisHandshake.commands(server)
-      for command in commands { command.write(to: &bytes) }
+      for command in commands { command.encode(into: &bytes) }
       let hello = RedisRequest(0, commands.count, ByteBuffer(bytes: bytes)) { [self] result in
         guard case .success(let replies) = result else { return }
         if let failure = RedisHandshake.failure(replies, server) { return lose(id, failure) }
@@ -187,7 +187,7 @@
         return
       }
       var bytes: [UInt8] = []
-      RemoteCommand("PING").write(to: &bytes)
+      RemoteCommand("PING").encode(into: &bytes)
       let number = nextRequest.add(1, ordering: .relaxed).newValue
       let ping = RedisRequest(number, 1, ByteBuffer(bytes: bytes)) { _ in }
       requests[number] = ping

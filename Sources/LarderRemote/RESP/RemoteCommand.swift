@@ -31,7 +31,7 @@
     /// Adds the command as it goes over the wire: an array of bulk strings.
     ///
     /// - Complexity: O(bytes).
-    func write(to bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
       var size = 32 + name.utf8.count
       for argument in arguments { size += argument.count + 16 }
       bytes.reserveCapacity(bytes.count + size)

@@ -29,15 +29,15 @@ final class MergedLogs {
 
   func run(follows: Bool) throws {
     try gather()
-    try print(before: .max)
+    try show(before: .max)
     while follows && !Interruption.isRequested {
       // What was appended before this moment is there to be seen; of what came later one log may
       // show an older message after the other has shown a newer one. So that waits for its turn.
       let moment = Self.now - Self.precision
       if try !gather() && pending.isEmpty { try wait() }
-      try print(before: moment)
+      try show(before: moment)
     }
-    try print(before: .max)
+    try show(before: .max)
     for source in sources { try source.end() }
   }
 
@@ -65,7 +65,7 @@ final class MergedLogs {
     return pending.count > before
   }
 
-  private func print(before moment: Int64) throws {
+  private func show(before moment: Int64) throws {
     let count = pending.firstIndex { $0.order >= moment } ?? pending.count
     for message in pending.prefix(count) {
       try message.bytes.withUnsafeBytes { bytes in

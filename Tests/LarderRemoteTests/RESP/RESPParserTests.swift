@@ -207,7 +207,7 @@
 
     @Test func aCommandIsAnArrayOfStrings() {
       var bytes: [UInt8] = []
-      RemoteCommand("SET", [[107], [13, 10]]).write(to: &bytes)
+      RemoteCommand("SET", [[107], [13, 10]]).encode(into: &bytes)
       #expect(
         String(decoding: bytes, as: UTF8.self) == "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n\r\n\r\n")
       #expect("\(RemoteCommand("AUTH", [Array("secret".utf8)]))" == "AUTH")

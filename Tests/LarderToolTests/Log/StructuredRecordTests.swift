@@ -22,7 +22,7 @@ import Testing
     metadata: CBORValue? = nil, error: String? = nil
   ) -> CBORValue {
     func pair(_ key: String, _ value: CBORValue) -> CBORValue.Pair {
-      CBORValue.Pair(key: .text(key), value: value)
+      CBORValue.Pair(.text(key), value)
     }
     var pairs = [
       pair("time", .tagged(1, .float(Self.start.timeIntervalSince1970 + seconds))),
@@ -46,9 +46,9 @@ import Testing
 
   private func fillWithSamples() throws {
     let metadata = CBORValue.map([
-      CBORValue.Pair(key: .text("id"), value: .text("a1")),
-      CBORValue.Pair(key: .text("path"), value: .text("/a b")),
-      CBORValue.Pair(key: .text("tags"), value: .array([.text("x"), .text("y")])),
+      CBORValue.Pair(.text("id"), .text("a1")),
+      CBORValue.Pair(.text("path"), .text("/a b")),
+      CBORValue.Pair(.text("tags"), .array([.text("x"), .text("y")])),
     ])
     try fill([
       record("info", "web", "started", after: 0),
@@ -107,7 +107,7 @@ import Testing
 
   @Test func whatIsNoRecordIsPrintedAsBefore() throws {
     try fill([
-      .map([CBORValue.Pair(key: .text("level"), value: .text("info"))]),
+      .map([CBORValue.Pair(.text("level"), .text("info"))]),
       .array([.unsigned(1)]), record("loud", "a", "b"), record("info", "a", "b"),
     ])
     let run = try Tool.run("log", "cat", log)

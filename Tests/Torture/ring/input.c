@@ -317,14 +317,14 @@ static void versions_and_mismatches(torture *run, const char *path) {
     // A later version, in a header that is intact in both places.
     torture_trial(run);
     read_file(path, bytes, sizeof bytes);
-    uint32_t version = 3;
+    uint32_t version = 4;
     memcpy(bytes + 8, &version, 4);
     uint32_t crc = larder_crc32c(0, bytes, 60);
     memcpy(bytes + 60, &crc, 4);
     memcpy(bytes + sizeof bytes - 64, bytes, 64);
     write_file(path, bytes, sizeof bytes);
     EXPECT_STATUS(run, larder_ring_open(path, NULL, &detail, &ring), LARDER_EVERSION);
-    EXPECT(run, detail.version == 3, "the version is said to be %u", detail.version);
+    EXPECT(run, detail.version == 4, "the version is said to be %u", detail.version);
     EXPECT_STATUS(run, open_with(path, 8192, LARDER_RING_OVERWRITE), LARDER_EVERSION);
     EXPECT_STATUS(run, open_with(path, 0, LARDER_RING_READ_ONLY), LARDER_EVERSION);
     EXPECT(run, read_file(path, after, sizeof after) == 8192 && memcmp(bytes, after, 8192) == 0,
