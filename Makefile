@@ -379,16 +379,18 @@ clean: ## remove everything that was built
 
 # One site for the Swift modules and the C core, with the articles of Larder's catalogue. A symbol
 # graph needs what a module declares and no code, as an editor's index does: nothing of it is
-# linked, no C compiled and no test built.
+# linked, no C compiled and no test built. So the package behind LarderTracing does not build, whose
+# declarations need its code.
 DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
 DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
-  LarderMetrics LarderLifecycle LarderConfiguration LarderTracing
+  LarderMetrics LarderLifecycle LarderConfiguration
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
-DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
+DECLARE = swift build $(TRAITS:%,Tracing=%) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(addprefix -I ,$(sort $(dir $(shell find Sources -name module.modulemap)))) \
+  -I $(DOCS_BUILD)/checkouts/swift-system/Sources/CSystem/include \
   $(if $(filter Darwin,$(shell uname)),-sdk $$(xcrun --show-sdk-path))
 DOCC = docc convert Sources/Larder/Larder.docc
 
