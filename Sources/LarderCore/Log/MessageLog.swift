@@ -61,7 +61,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// - Parameters:
   ///   - fileURL: The file. Its directory has to exist.
   ///   - maximumBytes: The size of the file, which is all the log ever takes:
-  ///     up to 1 TiB. See ``maximumBytes(forMessages:ofSize:consumerSlots:)``.
+  ///     up to 1 TiB. See ``maximumBytes(forMessages:ofSize:consumerSlots:keepsTimes:)``.
   ///   - whenFull: What a full log does with one more message.
   ///   - coder: Makes bytes of messages and messages of bytes.
   ///   - configuration: Everything else; see there for the defaults.
