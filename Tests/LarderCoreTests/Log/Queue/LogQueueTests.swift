@@ -50,6 +50,19 @@ import Testing
     #expect(try queue.drain() == [])
   }
 
+  @Test func aLeaseOrADelayOfAnyLengthIsNoTrap() throws {
+    let longest = Duration(attoseconds: .max)
+    let queue = try fixture.queue()
+    try fixture.append(1...1)
+    fixture.time.advance(1)
+    let job = try #require(try queue.poll(leaseFor: longest))
+    #expect(try queue.extendLease(of: job, for: longest))
+    #expect(try queue.release(job, after: longest))
+    fixture.time.advance(1e9)
+    #expect(try queue.drain() == [])
+    #expect(try queue.statistics.delayed == 1)
+  }
+
   @Test func aLeaseIsExtendedAndShortened() throws {
     let queue = try fixture.queue()
     try fixture.append(1...2)
