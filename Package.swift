@@ -202,6 +202,7 @@ let package = Package(
       name: "LarderTool",
       dependencies: [
         "Larder", "LarderCore",
+        .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swift),
@@ -256,8 +257,14 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderRemoteTests",
-      dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"] + nio,
+      dependencies: [
+        "LarderRemote", "Larder", "LarderCore", "LarderTestSupport", "LarderShipper", "LarderTool",
+      ] + nio,
       swiftSettings: swift),
+    // A program that LarderRemoteTests kill.
+    .executableTarget(
+      name: "LarderShipper", dependencies: ["LarderRemote", "LarderCore", "LarderTestSupport"],
+      path: "Tests/LarderShipper", swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),

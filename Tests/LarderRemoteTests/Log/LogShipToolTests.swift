@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import Foundation
+  import LarderCore
+  import LarderRemote
+  import LarderTestSupport
+  import Testing
+
+  @testable import LarderTool
+
+  @Suite("larder log ship", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
+  struct LogShipToolTests {
+    private let directory: TemporaryDirectory
+    private var url: URL { directory.file("log") }
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// A `larder log ship` that runs beside the test.
+    private final class Run {
+      let process = Process()
+      private let errorFile: URL
+      // Kept, as the file is in it.
+      private let directory: TemporaryDirectory
+
+      init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        directory = try TemporaryDirectory()
+        errorFile = directory.file("errors")
+        try Data().write(to: errorFile)
+        process.executableURL = builtProducts.appendingPathComponent("larder")
+        process.arguments = ["log", "ship"] + arguments
+        process.environment = ProcessInfo.processInfo.environment
+          .merging(environment) { _, new in new }
+        process.standardInput = FileHandle.nullDevice
+        process.standardError = try FileHandle(forWritingTo: errorFile)
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+      }
+
+      deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+      var errors: String {
+        String(decoding: (try? Data(contentsOf: errorFile)) ?? Data(), as: UTF8.self)
+      }
+
+      func wait() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+      }
+    }
+
+    private func log() throws -> MessageLog<String> {
+      try MessageLog(
+        fileURL: url, maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .string)
+    }
+
+    private func arguments(_ port: Int, _ more: String...) -> [String] {
+      [url.path, "--to", "redis://127.0.0.1:\(port)", "--stream", "s", "--timeout", "600"] + more
+    }
+
+    private func reader(_ redis: RedisServer, _ log: MessageLog<String>) throws -> StreamReader {
+      let identity = try log.identity().uuidString.lowercased()
+      return StreamReader(
+        connection: try RedisConnection(redis.patient), key: "s:\(identity)")
+    }
+
+    @Test func whatTheLogHoldsIsShippedOnce() async throws {
+      let redis = try RedisServer()
+      let log = try log()
+      for number in 1...5 { try log.append("m\(number)") }
+      let reader = try reader(redis, log)
+      try await log.close()
+      for _ in 0..<2 {
+        let run = try Run(arguments(redis.port, "--once", "--batch", "2", "--consumer", "me"))
+        #expect(run.wait() == 0, "\(run.errors)")
+        #expect(run.errors.contains("shipped "))
+      }
+      #expect(try await reader.texts == (1...5).map { "\($0)-0 m\($0)" })
+      #expect(try self.log().consumer(named: "me").acknowledged == 5)
+    }
+
+    @Test func aLogIsFollowedBesideItsWriterUntilCtrlC() async throws {
+      let redis = try RedisServer()
+      let log = try log()
+      let reader = try reader(redis, log)
+      let run = try Run(arguments(redis.port))
+      for number in 1...3 {
+        try log.append("m\(number)")
+        while try await reader.count < number, run.process.isRunning {}
+      }
+      kill(run.process.processIdentifier, SIGINT)
+      #expect(run.wait() == 0, "\(run.errors)")
+      #expect(run.errors.contains("shipped 3 messages"))
+      #expect(try await reader.texts == (1...3).map { "\($0)-0 m\($0)" })
+    }
+
+    @Test func aPasswordComesFromTheEnvironmentOrAFile() async throws {
+      let redis = try RedisServer(nil, ["--requirepass", "sesame"])
+      try log().append("m")
+      let file = directory.file("password")
+      try Data("sesame\n".utf8).write(to: file)
+      let good = [
+        try Run(arguments(redis.port, "--once", "--password-file", file.path)),
+        try Run(
+          arguments(redis.port, "--once"), environment: ["LARDER_REDIS_PASSWORD": "sesame"]),
+      ]
+      for run in good { #expect(run.wait() == 0, "\(run.errors)") }
+      for password in ["abracadabra", ""] {
+        let run = try Run(
+          arguments(redis.port, "--once"), environment: ["LARDER_REDIS_PASSWORD": password])
+        #expect(run.wait() == 2)
+        #expect(!run.errors.contains("abracadabra"))
+      }
+    }
+
+    @Test func aServerThatIsAwayIsAFailureOfOneThatEnds() async throws {
+      try log().append("m")
+      let run = try Run(arguments(try RedisServer.freePort(), "--once"))
+      #expect(run.wait() == 2)
+      #expect(run.errors.contains("tried again") && run.errors.contains("1 are left"))
+    }
+
+    @Test func anOlderCopyIsRefused() async throws {
+      let redis = try RedisServer()
+      let log = try log()
+      _ = try log.identity()
+      let copy = directory.file("copy")
+      try log.append("m")
+      try await log.close()
+      try FileManager.default.copyItem(at: url, to: copy)
+      let more = try self.log()
+      for _ in 0..<4 { try more.append("more") }
+      try await more.close()
+      #expect(try Run(arguments(redis.port, "--once")).wait() == 0)
+      try FileManager.default.removeItem(at: url)
+      try FileManager.default.moveItem(at: copy, to: url)
+      let run = try Run(arguments(redis.port))
+      #expect(run.wait() == 2)
+      #expect(run.errors.contains("another log"))
+    }
+
+    @Test func whatMakesNoSenseIsWrongUsage() throws {
+      let secret = "redis://user:sesame@localhost"
+      for wrong in [
+        ["--to", secret], ["--to", "http://localhost"], ["--to", "redis://localhost/x"],
+        ["--to", "localhost:6379"], ["--to", "redis://localhost", "--batch", "0"],
+        ["--to", "redis://localhost", "--max-length", "0"],
+        ["--to", "redis://localhost", "--consumer", ""],
+        ["--to", "redis://localhost", "--authorities", "x"], [],
+      ] {
+        let run = try Run([url.path, "--stream", "s"] + wrong)
+        #expect(run.wait() == 64)
+        #expect(!run.errors.contains("sesame"))
+      }
+    }
+
+    @Test(arguments: [
+      ("redis://cache.internal", "cache.internal", 6379, nil, 0, false),
+      ("rediss://log@cache.internal:7000/3", "cache.internal", 7000, "log", 3, true),
+      ("REDIS://127.0.0.1/", "127.0.0.1", 6379, nil, 0, false),
+      ("redis://[::1]:6380", "::1", 6380, nil, 0, false),
+    ] as [(String, String, Int, String?, Int, Bool)])
+    func aServerIsNamedByAURL(
+      text: String, host: String, port: Int, user: String?, database: Int, isEncrypted: Bool
+    ) throws {
+      let location = try RedisLocation(text)
+      #expect(location.host == host && location.port == port && location.user == user)
+      #expect(location.database == database && location.isEncrypted == isEncrypted)
+    }
+  }
+#endif
