@@ -12,10 +12,10 @@
       abstract: "Ship a log to a stream of a Redis or Valkey server, each message once.",
       discussion: """
         Ships what the log holds and what is appended, until Ctrl-C, beside the program that \
-        writes to it. However often this or the server is stopped, killed or cut off, the stream has each \
-        number of the log once: as an entry with the fields message, and time if the log keeps \
-        times; or counted in an entry with the field lost, if its messages were gone before they \
-        could be shipped. A server that is away is tried again and again.
+        writes to it. However often this or the server is stopped, killed or cut off, the stream \
+        has each number of the log once: as an entry with the fields message, and time if the log \
+        keeps times; or counted in an entry with the field lost, if its messages were gone before \
+        they could be shipped. A server that is away is tried again and again.
 
         The stream's key is its name, a colon and the log's identity, which is kept beside the log \
         in a file of the same name with .identity behind it.
@@ -39,9 +39,8 @@
       name: .long,
       help: ArgumentHelp(
         "The server: redis://[user@]host[:port][/database], or rediss:// with TLS.",
-        valueName: "server"),
-      transform: RedisLocation.init)
-    var to: RedisLocation
+        valueName: "server"))
+    var to: String
 
     @Option(name: .long, help: "The name of the stream, before the log's identity.")
     var stream: String
@@ -83,14 +82,18 @@
     @Flag(name: .shortAndLong, help: "No summary, and no notes of what is tried again.")
     var quiet = false
 
+    // By hand, as the parser quotes what it cannot parse: it may have a password.
+    private var location: RedisLocation { get throws { try RedisLocation(to) } }
+
     func validate() throws {
+      let location = try location
       if batch < 1 || maxLength ?? 1 < 1 || timeout < 1 || stream.isEmpty {
         throw ValidationError("--batch, --max-length and --timeout are at least 1.")
       }
       if !(1...32).contains(consumer.utf8.count) {
         throw ValidationError("A consumer's name has from 1 to 32 bytes.")
       }
-      if authorities != nil && !to.isEncrypted {
+      if authorities != nil && !location.isEncrypted {
         throw ValidationError("--authorities is for a server with TLS: rediss://")
       }
     }
@@ -123,9 +126,11 @@
         configuration: streams)
       var configuration = LogShipperConfiguration()
       configuration.maximumBatchCount = batch
+      // The connection has one of its own.
+      configuration.timeout = nil
       if once { configuration.failuresToGiveUp = 5 }
       if !quiet {
-        let (file, server) = (file, to)
+        let (file, server) = (file, try location)
         configuration.onFailure = { error in
           let reason = (error as? LarderError)?.message ?? "\(type(of: error))"
           StandardError.note("\(file): \(server): \(reason) It is tried again.")
@@ -135,17 +140,19 @@
     }
 
     private func server() throws -> RemoteServer {
-      var server = RemoteServer(host: to.host, port: to.port)
-      server.security = to.isEncrypted ? .tls(authorities: authorities) : .plaintext
-      server.database = to.database
+      let location = try location
+      var server = RemoteServer(host: location.host, port: location.port)
+      server.security = location.isEncrypted ? .tls(authorities: authorities) : .plaintext
+      server.database = location.database
       server.timeout = .seconds(Int64(timeout))
       server.connectTimeout = .seconds(Int64(timeout))
       server.clientName = "larder-log-ship"
       if let password = try password() {
-        server.credentials = RemoteCredentials(user: to.user ?? "default", password: password)
-      } else if to.user != nil {
+        server.credentials = RemoteCredentials(
+          user: location.user ?? "default", password: password)
+      } else if location.user != nil {
         throw ToolFailure(
-          "\(to): a user needs a password: LARDER_REDIS_PASSWORD, or --password-file")
+          "\(location): a user needs a password: LARDER_REDIS_PASSWORD, or --password-file")
       }
       return server
     }
@@ -182,7 +189,7 @@
       if statistics.missing > 0 {
         text += "; \(Quantity.count(statistics.missing)) more were gone before that"
       }
-      if statistics.lag > 0 { text += "; \(Quantity.count(statistics.lag)) are left" }
+      if statistics.lag > 0 { text += "; \(Quantity.count(statistics.lag)) left" }
       return text
     }
 

@@ -33,22 +33,11 @@
       connection = try RedisConnection(redis.patient)
     }
 
-    private func start(_ role: String) throws -> (Process, Pipe) {
-      let process = Process()
-      process.executableURL = builtProducts.appendingPathComponent("LarderShipper")
-      process.arguments = [role, url.path, "\(redis.port)"]
-      let input = Pipe()
-      process.standardInput = input
-      try process.run()
-      return (process, input)
-    }
-
     /// - Parameter write: Called again and again while the process runs.
     private func kill(
       _ role: String, _ reader: StreamReader, write: () throws -> Void = {}
     ) async throws {
-      let (process, input) = try start(role)
-      defer { try? input.fileHandleForWriting.close() }
+      let process = try Child("LarderShipper", [role, url.path, "\(redis.port)"])
       let isIdle = Int.random(in: 0..<Self.idleKills, using: &random) == 0
       let wanted = Int64.random(in: 1...400, using: &random)
       let before = try await reader.count
@@ -62,9 +51,8 @@
         if try await reader.count >= before + wanted { break }
         turns += 1
       }
-      #expect(process.isRunning, "It ended by itself.")
-      Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      process.kill(SIGKILL)
+      #expect(await process.wait() == -SIGKILL, "\(process.errors)")
     }
 
     /// What the stream does not have once.

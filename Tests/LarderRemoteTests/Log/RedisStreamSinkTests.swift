@@ -147,7 +147,7 @@
     // MARK: - Confirmations
 
     @Test func replicasAreWaitedFor() async throws {
-      let replica = try RedisServer(nil, ["--replicaof", "127.0.0.1", "\(redis.port)"])
+      let replica = try RedisServer(["--replicaof", "127.0.0.1", "\(redis.port)"])
       let sink = try sink { $0.confirmation = .replicas(1, within: .milliseconds(300)) }
       // Until it has connected.
       while await code({ try await sink.append(batch(1...1), after: nil) }) == .remote {
@@ -155,8 +155,7 @@
       }
       while await code({ _ = try await sink.lastSequence() }) != nil {}
       replica.stop()
-      let batch = batch(2...2)
-      #expect(await code { try await sink.append(batch, after: 1) } == .remote)
+      #expect(await code { try await sink.append(batch(2...2), after: 1) } == .remote)
       // It is there, and does not count yet.
       #expect(try await self.sink().lastSequence() == 2)
       #expect(await code { _ = try await sink.lastSequence() } == .remote)
