@@ -15,9 +15,10 @@ SWIFT_FLAGS ?=
 # Their packages take minutes to build; the sanitizers build without them, as most users do.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
 TRAITS = --traits Encryption,$(SERVER)
-# Tests call the C core millions of times, so it is optimised where Swift is not.
-FAST_C = -Xcc -O1
-SWIFT_TEST = swift test --disable-xctest $(FAST_C) $(SWIFT_FLAGS)
+# Tests call the C core millions of times, so it is optimised where Swift is not. An editor's index
+# and what a debugger asks for would be a third of a build.
+FAST = -Xcc -O1 --disable-index-store -Xswiftc -gnone
+SWIFT_TEST = swift test --disable-xctest $(FAST) $(SWIFT_FLAGS)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
@@ -123,7 +124,7 @@ fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER
 # was. Without traits: it would not be our C that is added, and so the package is built once as
 # users have it. A report of Address Sanitizer ends its process by another status than 0, which
 # torture counts as a failure, too.
-ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST_C) \
+ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST) \
   $(SWIFT_FLAGS) --scratch-path .build-asan
 WITH_LSAN = LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0
 
