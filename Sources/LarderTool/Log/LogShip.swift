@@ -176,7 +176,7 @@
         let ring = try RingHandle(path: file, options: RingOptions(existing: true))
         try ring.acknowledge(consumer, through: sequence)
         try ring.shutdown(syncs: false)
-      } catch where [.busy, .readOnly].contains(error.code) {
+      } catch  where [.busy, .readOnly].contains(error.code) {
         // As the help says.
       } catch {
         if !quiet { StandardError.note("\(file): cannot say how far it was shipped: \(error)") }

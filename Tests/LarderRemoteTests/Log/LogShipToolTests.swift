@@ -129,12 +129,13 @@
       }
     }
 
-    @Test(arguments: [
-      ("redis://cache.internal", "cache.internal", 6379, nil, 0, false),
-      ("rediss://log@cache.internal:7000/3", "cache.internal", 7000, "log", 3, true),
-      ("REDIS://127.0.0.1/", "127.0.0.1", 6379, nil, 0, false),
-      ("redis://[::1]:6380", "::1", 6380, nil, 0, false),
-    ] as [(String, String, Int, String?, Int, Bool)])
+    @Test(
+      arguments: [
+        ("redis://cache.internal", "cache.internal", 6379, nil, 0, false),
+        ("rediss://log@cache.internal:7000/3", "cache.internal", 7000, "log", 3, true),
+        ("REDIS://127.0.0.1/", "127.0.0.1", 6379, nil, 0, false),
+        ("redis://[::1]:6380", "::1", 6380, nil, 0, false),
+      ] as [(String, String, Int, String?, Int, Bool)])
     func aServerIsNamedByAURL(
       text: String, host: String, port: Int, user: String?, database: Int, isEncrypted: Bool
     ) throws {
