@@ -257,7 +257,8 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "LarderRemoteMachine", "Larder", "LarderCore", "LarderTestSupport",
+        "LarderRemote", "LarderRemoteMachine", "Larder", "LarderCompression", "LarderCore",
+        "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
     .executableTarget(

@@ -3,6 +3,7 @@
 #if Remote
   import Foundation
   import Larder
+  import LarderCompression
   import LarderCore
   import LarderTestSupport
   import Testing
@@ -242,13 +243,16 @@
 
     // MARK: - Coders
 
-    /// What a coder makes is all that the server gets, besides a header.
-    @Test func aCoderHidesValues() async throws {
+    /// What a coder makes is all that the server gets, besides a header: fewer bytes, or such that
+    /// nobody can read.
+    @Test func aCoderHidesAndCompressesValues() async throws {
       let masked = Coder<String>(
         encode: { Data($0.utf8.map { $0 ^ 0x5A }) },
         decode: { String(decoding: $0.map { $0 ^ 0x5A }, as: UTF8.self) })
       let text = String(repeating: "secret ", count: 200)
-      for (coder, isHidden) in [(masked, true), (.string, false)] {
+      for (coder, isHidden, size) in [
+        (masked, true, 1418), (.string, false, 1418), (.string.compressed(), true, 100),
+      ] {
         let tier = try RemoteTier<String, String>(
           name: "test", connection: RedisConnection(redis.patient), coder: coder,
           keyCoder: .string)
@@ -261,6 +265,7 @@
           return
         }
         #expect((Data(bytes).range(of: Data("secret".utf8)) == nil) == isHidden)
+        #expect(bytes.count <= size)
         #expect(tier.statistics.bytesWritten == UInt64(bytes.count))
         #expect(tier.statistics.bytesRead == UInt64(bytes.count))
       }

@@ -21,7 +21,9 @@
     private func configure(_ configuration: inout RemoteTierConfiguration) {
       configuration.stalenessSampling = 1
       configuration.clock = CacheClock(
-        now: { now.withLock { $0 } }, date: { .now }, sleep: { try await sleepers.sleep($0) })
+        now: { now.withLock { $0 } },
+        date: { Date(timeIntervalSince1970: 1e9) + (now.withLock { $0 } / .seconds(1)) },
+        sleep: { try await sleepers.sleep($0) })
     }
 
     /// Lets so much time pass, by and by, until that is so.

@@ -22,7 +22,8 @@ extension Cache {
   /// returned.
   ///
   /// That there is nothing under a key is remembered, as by
-  /// `valueIfFound(forKey:cost:expiration:orLoad:)`. In all else as
+  /// `valueIfFound(forKey:cost:expiration:orLoad:)`. Other caches that share a tier may load the
+  /// same keys at the same time; see ``CacheTier/beginReload(forKey:)``. In all else as
   /// `value(forKey:cost:expiration:orLoad:)`.
   ///
   /// - Parameters:
