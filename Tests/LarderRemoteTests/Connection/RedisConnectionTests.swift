@@ -197,7 +197,7 @@
         // Where the call ended before there was a connection.
         $0.keepAlive = .milliseconds(10)
       }) { _, arrival in
-        arrival == 0 ? [Self.welcome] : [.say(text)]
+        arrival == 0 ? [Self.welcome] : arrival == 1 ? [.say(text)] : []
       }
       #expect(error?.code == .timedOut)
       #expect(await events.first { if case .lost = $0 { true } else { false } } != nil)
