@@ -39,22 +39,25 @@
         count(\.misses)
         return nil
       }
-      let life = try remainingLife(results[1])
       // It expired between the two.
-      if life <= .zero {
+      guard let life = try remainingLife(results[1]) else {
         count(\.misses)
         return nil
       }
-      let entry = try decode(
-        value, until: asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9))
+      let end = asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9)
+      let entry = try decode(value, until: end)
+      sample(bytes, value, placeholder, until: end)
       count(\.hits)
+      count(\.bytesRead, value.count)
       return entry
     }
 
-    private func remainingLife(_ reply: RemoteReply) throws -> Duration {
+    /// How long a copy may live; nil if the entry has expired.
+    private func remainingLife(_ reply: RemoteReply) throws -> Duration? {
       guard case .integer(let milliseconds) = reply else { throw failed(unexpected(reply)) }
-      if milliseconds == -1 { return configuration.localLifetime }
-      return min(.milliseconds(max(0, milliseconds)), configuration.localLifetime)
+      let longest = max(.zero, configuration.localLifetime)
+      if milliseconds == -1 { return longest }
+      return milliseconds > 0 ? min(.milliseconds(milliseconds), longest) : nil
     }
 
     private func decode(_ bytes: [UInt8], until end: Date) throws -> CacheTierEntry<Value> {
@@ -83,15 +86,20 @@
     public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       let (value, life) = try stored(entry)
-      // Nobody tells us of what we write ourselves.
-      defer { events.absences.forget(bytes) }
+      defer { events.wrote(bytes) }
       var write = RemoteCommand("UNLINK", [bytes])
       if let value {
         let expiry = life.map { [Array("PX".utf8), Array(String($0).utf8)] } ?? []
         write = RemoteCommand("SET", [bytes, value] + expiry)
       }
       _ = try await transact([write, RemoteCommand("PTTL", [bytes])])
+      countWrite(value)
+    }
+
+    /// Counts a write of what was sent; nil for what stays local.
+    func countWrite(_ value: [UInt8]?) {
       count(value != nil ? \.writes : \.localWrites)
+      count(\.bytesWritten, value?.count ?? 0)
     }
 
     /// An entry as the server stores it, and its life in milliseconds, nil for ever.
@@ -124,7 +132,9 @@
     /// - Throws: `.timedOut` and `.remote`: whether it was removed is unknown then; `.closed`.
     /// - Complexity: One round trip.
     public func remove(forKey key: Key) async throws {
-      let replies = try await send([RemoteCommand("UNLINK", [try remoteKey(key)])])
+      let bytes = try remoteKey(key)
+      defer { events.wrote(bytes) }
+      let replies = try await send([RemoteCommand("UNLINK", [bytes])])
       for reply in replies { try check(reply) }
       count(\.removals)
     }
@@ -189,6 +199,7 @@
         else { throw failed(unexpected(reply)) }
         let keys = found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
         if !keys.isEmpty {
+          defer { for key in keys { events.wrote(key) } }
           let reply = try await send([RemoteCommand("UNLINK", keys)])[0]
           try check(reply)
           if case .integer(let count) = reply { removed += Int(clamping: count) }

@@ -19,6 +19,7 @@
 
     let absences: RemoteAbsences
     let changes = RemoteChanges()
+    let staleness: RemoteStaleness
     private let prefix: [UInt8]
     private let keyCoder: KeyCoder<Key>
     private let onDisconnect: RemoteDisconnection
@@ -31,6 +32,8 @@
       onDisconnect = configuration.onDisconnect
       clock = configuration.clock
       absences = RemoteAbsences(limit: configuration.absentCountLimit, clock: configuration.clock)
+      staleness = RemoteStaleness(
+        sampling: configuration.stalenessSampling, clock: configuration.clock)
     }
 
     func receive(_ event: RemoteEvent) {
@@ -44,11 +47,17 @@
       }
     }
 
+    /// A key was written or removed: by others, or by this tier, of which nobody tells.
+    func wrote(_ key: [UInt8]) {
+      absences.forget(key)
+      changes.change(key)
+      staleness.change(key)
+    }
+
     private func invalidate(_ keys: [[UInt8]]) {
       var changed: [Key] = []
       for bytes in keys where bytes.starts(with: prefix) {
-        absences.forget(bytes)
-        changes.change(bytes)
+        wrote(bytes)
         // What is no key of ours has no copies.
         guard let key = try? keyCoder.decode(Data(bytes.dropFirst(prefix.count))) else { continue }
         changed.append(key)
@@ -64,6 +73,7 @@
     private func forgetAll() {
       absences.forgetAll()
       changes.changeAll()
+      staleness.changeAll()
       for listener in state.withLock({ Array($0.listeners.values) }) { listener.addAll() }
     }
 
@@ -81,6 +91,7 @@
     private func lose() {
       absences.forgetAll()
       changes.changeAll()
+      staleness.changeAll()
       guard let time = onDisconnect.graceTime else {
         state.withLock { $0.figures.lostConnections += 1 }
         return forgetAll()
@@ -125,6 +136,7 @@
       statistics.flushes = figures.flushes
       statistics.connections = figures.connections
       statistics.lostConnections = figures.lostConnections
+      staleness.add(to: &statistics)
       return statistics
     }
   }
