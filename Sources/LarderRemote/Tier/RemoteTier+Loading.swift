@@ -50,9 +50,8 @@
       let marker = RemoteValue.marker()
       let lease = String(max(1, configuration.loadLease.inNanoseconds / 1_000_000))
       let script = [Self.claim, "1"].map { Array($0.utf8) } + [bytes, marker, Array(lease.utf8)]
-      let replies = try await send([
-        RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("EVAL", script),
-      ])
+      let replies = try await send(
+        [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("EVAL", script)], key: bytes)
       for reply in replies { try check(reply) }
       // Nobody tells us of what we write ourselves.
       events.absences.forget(bytes)
@@ -88,7 +87,7 @@
     private func settle(_ key: [UInt8], _ arguments: [[UInt8]]) async throws -> Bool {
       let script = [Self.settle, "1"].map { Array($0.utf8) } + [key] + arguments
       let results = try await transact(
-        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])])
+        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])], key: key)
       guard results[0] == .integer(1) else { return false }
       if arguments.count > 1 { count(\.writes) }
       return true
