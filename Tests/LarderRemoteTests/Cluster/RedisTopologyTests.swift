@@ -106,7 +106,7 @@
       let agreed = try #require(
         RedisTopology([
           Self.pair("a", a: (9, "0-4"), b: (1, "10-19")),
-          Self.pair("b", a: (9, "0-9"), b: (1, "5 10-19")),
+          Self.pair("b", a: (9, "0-4 6-9"), b: (1, "5 10-19")),
         ]))
       #expect(agreed.owner(of: 5)?.port == 2 && agreed.owner(of: 6) == nil)
       // Of one that does not answer the latest is known.
