@@ -189,8 +189,11 @@
 
     @Test(arguments: ["", "$100\r\nabc", "*3\r\n:1\r\n"])
     func silenceAndHalfRepliesEndByTheTimeOut(_ text: String) async throws {
-      let (error, events, _) = try await Self.failure({ $0.timeout = .milliseconds(250) }) {
-        _, arrival in
+      let (error, events, _) = try await Self.failure({
+        $0.timeout = .milliseconds(250)
+        // Where the call ended before there was a connection.
+        $0.keepAlive = .milliseconds(10)
+      }) { _, arrival in
         arrival == 0 ? [Self.welcome] : [.say(text)]
       }
       #expect(error?.code == .timedOut)
@@ -253,6 +256,8 @@
         try await connection.send([RemoteCommand("A")], patience: .milliseconds(10))
       }
       #expect(first?.code == .timedOut)
+      // Both at once would be one arrival.
+      while !scripted.received.suffix(7).elementsEqual("$1\r\nA\r\n".utf8) { await Task.yield() }
       let second = try await connection.send([RemoteCommand("B")], patience: nil)
       #expect(second == [.status("second")])
       #expect(connection.epoch == 1)
