@@ -43,7 +43,7 @@
       for connection in connections {
         while true {
           let text = try await Self.text(connection, ["CLUSTER", "INFO"])
-          if text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(count)\r")
+          if text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(count)")
             && text.contains("cluster_slots_assigned:16384")
           {
             break
