@@ -21,8 +21,8 @@
 
     /// Prepares connections; nothing is sent yet.
     ///
-    /// - Parameter server: A server of the cluster, with ``RemoteServer/cluster``, or the default of
-    ///   that.
+    /// - Parameter server: A server of the cluster, and in ``RemoteServer/cluster`` how to find the
+    ///   others.
     /// - Throws: `.invalidArgument` if the port is none, files of `security` cannot be read, or the
     ///   database is not 0, the only one that a cluster has.
     /// - Complexity: O(bytes of the files that `security` names).
@@ -50,7 +50,7 @@
       core.state.withLock { $0.sink = sink }
     }
 
-    /// Sends commands in one piece to the master that owns the key, and waits for the reply to each.
+    /// Sends commands in one piece to the master that owns the key, and waits for the replies.
     ///
     /// - Parameters:
     ///   - commands: The commands, all of them about keys of the same slot; none is no call.

@@ -10,8 +10,8 @@
   /// of its servers that is needed.
   ///
   /// 1. All connections share an event loop, on which the sink is called, and on which the map
-  ///    changes: first the map, then the sink is told. So a call that begins after the sink was told
-  ///    goes by the new map, and one that began before is not kept by who placed a placeholder.
+  ///    changes: first the map, then the sink is told. So a call that begins after the sink was
+  ///    told goes by the new map, and the reply to one that began before is not kept.
   /// 2. A connection that no longer belongs to a master is not heard any more; the sink is told
   ///    `flushed` for that. It ends when the calls on it have ended.
   /// 3. A server that refuses commands has not executed them: only these are sent to another one.
@@ -81,7 +81,7 @@
           state.nodes[address]?.epoch = state.epoch
           return (.connected(epoch: state.epoch), state.sink)
         case .lost: return (.lost(epoch: node.epoch), state.sink)
-        case .invalidated, .flushed: return (event, state.sink)
+        case .invalidated, .untracked, .flushed: return (event, state.sink)
         }
       }
       guard let (event, sink) = told else { return }
@@ -145,7 +145,8 @@
           for unit in step.units {
             guard let (next, isAsk) = try await target(replies[unit], step.address, key, end)
             else { continue }
-            if let same = redirected.firstIndex(where: { $0.address == next && $0.isAsk == isAsk }) {
+            if let same = redirected.firstIndex(where: { $0.address == next && $0.isAsk == isAsk })
+            {
               redirected[same].units.append(unit)
             } else {
               redirected.append(Step(address: next, isAsk: isAsk, units: [unit]))
@@ -154,15 +155,14 @@
         }
         if redirected.isEmpty {
           // What a server answers that only takes part in the move of a slot is not tracked.
-          if wasAsk, let key { await tell(.invalidated([key])) }
+          if wasAsk, let key { await tell(.untracked(key)) }
           return replies
         }
         steps = redirected
       }
       throw LarderError(
         .remote,
-        "The servers of the cluster at \(server) passed a call on more than \(Self.maximumRedirections) times."
-      )
+        "The cluster at \(server) redirected a call more than \(Self.maximumRedirections) times.")
     }
 
     private func send(
@@ -214,7 +214,8 @@
           return (state.topology, state.failure)
         }
         if let topology {
-          let owner = slot.map { topology.owner(of: $0) } ?? topology.masters.randomElement()?.address
+          let owner =
+            slot.map { topology.owner(of: $0) } ?? topology.masters.randomElement()?.address
           if let owner { return owner }
         }
         if !isLast {
@@ -224,7 +225,8 @@
         if topology == nil { throw failure ?? timedOut }
       }
       throw LarderError(
-        .remote, "No server of the cluster at \(server) owns the slot \(slot.map(String.init) ?? "").")
+        .remote,
+        "No server of the cluster at \(server) owns the slot \(slot.map(String.init) ?? "").")
     }
 
     // MARK: - Errors
@@ -235,7 +237,8 @@
 
     var timedOut: LarderError {
       LarderError(
-        .timedOut, "The cluster at \(server) did not say within \(server.timeout) who owns which slots."
+        .timedOut,
+        "The cluster at \(server) did not say within \(server.timeout) who owns which slots."
       )
     }
   }

@@ -129,7 +129,9 @@
 
     /// Reads a line: id, address, flags, its master, two times, epoch, link, slots.
     private static func node(_ line: ArraySlice<UInt8>) -> (Node, isOwn: Bool)? {
-      let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+      let words = line.split(separator: UInt8(ascii: " ")).map {
+        String(decoding: $0, as: UTF8.self)
+      }
       guard words.count >= 8, words[0].utf8.count <= 64, let epoch = UInt64(words[6]) else {
         return nil
       }
@@ -149,7 +151,8 @@
       let announced = words[1].utf8.prefix { $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: ",") }
       let node = Node(
         id: words[0], isMaster: isMaster, address: RemoteAddress(announced: announced),
-        epoch: epoch, slots: isMaster ? slots : [], moving: words[8...].filter { $0.hasPrefix("[") })
+        epoch: epoch, slots: isMaster ? slots : [], moving: words[8...].filter { $0.hasPrefix("[") }
+      )
       return (node, flags.contains("myself"))
     }
 
@@ -166,7 +169,8 @@
           var host = ""
           if case .bytes(let bytes) = node[0] { host = String(decoding: bytes, as: UTF8.self) }
           if !RemoteAddress.isHost(host) { continue }
-          addresses[String(decoding: id, as: UTF8.self)] = RemoteAddress(host: host, port: Int(port))
+          addresses[String(decoding: id, as: UTF8.self)] = RemoteAddress(
+            host: host, port: Int(port))
         }
       }
       return addresses

@@ -9,8 +9,11 @@
     case connected(epoch: UInt64)
     /// The keys were written, removed or expired. Not those that this connection wrote.
     case invalidated([[UInt8]])
-    /// Every key may have been: the server was flushed, or slots of a cluster moved, which is not
-    /// announced key by key.
+    /// A call is about to return what was read or written under the key at a server that does not
+    /// track it: no copy may be kept.
+    case untracked([UInt8])
+    /// Every key may have been written: the server was flushed, or slots of a cluster moved, which
+    /// is not announced key by key.
     case flushed
     /// The connection of that epoch is gone, and with it what the server had to tell.
     case lost(epoch: UInt64)
@@ -25,8 +28,8 @@
   ///   to them. It sends them at most once: what a server may have executed is never sent again.
   /// - In a cluster they go to the master of the key's slot, and after `MOVED` or `ASK` to the one
   ///   that is named there: a transaction as a whole. What is read or written after `ASK` cannot
-  ///   be tracked, so ``RemoteEvent/invalidated(_:)`` is told of the key before `send` returns. If
-  ///   the owner of a slot or its epoch changes, ``RemoteEvent/flushed`` is told.
+  ///   be tracked, so ``RemoteEvent/untracked(_:)`` comes before `send` returns. If the owner of a
+  ///   slot or its epoch changes, ``RemoteEvent/flushed`` comes.
   /// - The server is told `CLIENT TRACKING ON OPTIN NOLOOP` on each new connection, before any
   ///   command that is to be tracked; never with `REDIRECT`, which loses what it had to tell
   ///   when one of the two connections ends.

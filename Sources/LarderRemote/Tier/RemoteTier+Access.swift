@@ -40,9 +40,8 @@
         count(\.misses)
         return nil
       }
-      let life = try remainingLife(results[1])
       // It expired between the two.
-      if life <= .zero {
+      guard let life = try remainingLife(results[1]) else {
         count(\.misses)
         return nil
       }
@@ -51,14 +50,18 @@
         events.absences.isValid(placeholder)
         ? asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9) : asked
       let entry = try decode(value, until: end)
+      sample(bytes, value, placeholder, until: end)
       count(\.hits)
+      count(\.bytesRead, value.count)
       return entry
     }
 
-    private func remainingLife(_ reply: RemoteReply) throws -> Duration {
+    /// How long a copy may live; nil if the entry has expired.
+    private func remainingLife(_ reply: RemoteReply) throws -> Duration? {
       guard case .integer(let milliseconds) = reply else { throw failed(unexpected(reply)) }
-      if milliseconds == -1 { return configuration.localLifetime }
-      return min(.milliseconds(max(0, milliseconds)), configuration.localLifetime)
+      let longest = max(.zero, configuration.localLifetime)
+      if milliseconds == -1 { return longest }
+      return milliseconds > 0 ? min(.milliseconds(milliseconds), longest) : nil
     }
 
     private func decode(_ bytes: [UInt8], until end: Date) throws -> CacheTierEntry<Value> {
@@ -87,15 +90,32 @@
     public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       let (value, life) = try stored(entry)
-      // Nobody tells us of what we write ourselves.
-      defer { events.absences.forget(bytes) }
-      var write = RemoteCommand("UNLINK", [bytes])
+      var command = RemoteCommand("UNLINK", [bytes])
       if let value {
         let expiry = life.map { [Array("PX".utf8), Array(String($0).utf8)] } ?? []
-        write = RemoteCommand("SET", [bytes, value] + expiry)
+        command = RemoteCommand("SET", [bytes, value] + expiry)
       }
-      _ = try await transact([write, RemoteCommand("PTTL", [bytes])], key: bytes)
+      _ = try await write([command, RemoteCommand("PTTL", [bytes])], key: bytes)
+      countWrite(value)
+    }
+
+    /// Sends commands that change a key, as one transaction; whoever asks keeps what it wrote.
+    func write(_ commands: [RemoteCommand], key: [UInt8]) async throws -> [RemoteReply] {
+      let placeholder = events.absences.begin(key)
+      defer {
+        events.absences.end(placeholder, absentFor: nil)
+        events.wrote(key)
+      }
+      let results = try await transact(commands, key: key)
+      // Not if others have changed it since, or it is not tracked.
+      if !events.absences.isValid(placeholder) { events.invalidate([key]) }
+      return results
+    }
+
+    /// Counts a write of what was sent; nil for what stays local.
+    func countWrite(_ value: [UInt8]?) {
       count(value != nil ? \.writes : \.localWrites)
+      count(\.bytesWritten, value?.count ?? 0)
     }
 
     /// An entry as the server stores it, and its life in milliseconds, nil for ever.
@@ -129,6 +149,7 @@
     /// - Complexity: One round trip.
     public func remove(forKey key: Key) async throws {
       let bytes = try remoteKey(key)
+      defer { events.wrote(bytes) }
       let replies = try await send([RemoteCommand("UNLINK", [bytes])], key: bytes)
       for reply in replies { try check(reply) }
       count(\.removals)
@@ -190,9 +211,10 @@
         repeat {
           try Task.checkCancellation()
           let keys = try await scan(&cursor, pattern, server)
+          defer { for key in keys { events.wrote(key) } }
           // One by one: in a cluster they belong to different slots.
-          let replies = try await send(
-            keys.map { RemoteCommand("UNLINK", [$0]) }, key: nil, to: server)
+          let unlinks = keys.map { RemoteCommand("UNLINK", [$0]) }
+          let replies = keys.isEmpty ? [] : try await send(unlinks, key: nil, to: server)
           for reply in replies {
             try check(reply)
             if reply == .integer(1) { removed += 1 }

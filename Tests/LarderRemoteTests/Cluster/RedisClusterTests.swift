@@ -11,7 +11,9 @@
 
   @Suite("A real cluster", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot), .serialized)
   struct RedisClusterTests {
-    private static func slot(_ key: String) -> Int { RedisSlot.of(Array("larder:test:\(key)".utf8)) }
+    private static func slot(_ key: String) -> Int {
+      RedisSlot.of(Array("larder:test:\(key)".utf8))
+    }
 
     /// A slot of that key with its owner and another master.
     private static func place(_ key: String, _ redis: RedisCluster) -> (Int, old: Int, new: Int) {
@@ -156,17 +158,14 @@
       let (slot, old, new) = Self.place("{k}", redis)
       try await redis.beginMove(slot, from: old, to: new)
       let heard = try Heard(reader)
-      for _ in 0..<2 {
-        #expect(try await reader.entry(forKey: "{k}") == nil)
-        #expect(await heard.next() == .keys(["{k}"]))
-      }
+      for _ in 0..<2 { #expect(try await reader.entry(forKey: "{k}") == nil) }
       #expect(reader.statistics.rememberedMisses == 0)
+      // The cache above would keep what it writes.
       try await reader.set(CacheTierEntry(value: "v"), forKey: "{k}")
       #expect(await heard.next() == .keys(["{k}"]))
       let found = try #require(try await reader.entry(forKey: "{k}"))
       let end = try #require(found.expiration?.date)
       #expect(found.value == "v" && end <= .now)
-      #expect(await heard.next() == .keys(["{k}"]))
       // Loads of several machines are as they are elsewhere.
       guard case .granted(let lease) = try await reader.beginLoad(forKey: "{k}2") else {
         Issue.record("no lease")

@@ -45,7 +45,7 @@
         """
         a :30001@31001 myself,master - 0 0 1 connected 0-5460 [93->-c] [77-<-b]
         b 10.0.0.2:30002 master - 0 1426238316232 2 connected 5461-10922 16383
-        c ::1:30003@31003,c.internal,shard-id=x,tls-port=7 master,fail? - 1 2 3 connected 10923-16382
+        c ::1:30003@31003,c.internal,shard-id=x master,fail? - 1 2 3 connected 10923-16382
         d 10.0.0.4:30004@31004,d.internal slave a 0 1 1 connected
         e :0@0 master,noaddr - 1 1 0 disconnected
         f 10.0.0.6:1@2 handshake - 0 0 0 connected

@@ -12,6 +12,8 @@
   final class Events: Sendable {
     private let stream: AsyncStream<RemoteEvent>
     let sink: @Sendable (RemoteEvent) -> Void
+    /// Whose they are: without it there are no more of them.
+    let connection = Locked<RedisConnection?>(nil)
 
     init() {
       let (stream, continuation) = AsyncStream<RemoteEvent>.makeStream()
@@ -156,6 +158,7 @@
       let events = Events()
       let connection = try RedisConnection(server)
       connection.observe(events.sink)
+      events.connection.withLock { $0 = connection }
       let error = await remoteError {
         try await connection.send([RemoteCommand("PING")], patience: nil)
       }

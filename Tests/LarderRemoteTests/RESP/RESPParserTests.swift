@@ -119,7 +119,8 @@
     // MARK: - Fuzzing
 
     private static let corpus: [[UInt8]] = [
-      "+OK\r\n", "-ERR no\r\n", "-MOVED 12 h:9\r\n", "!10\r\nASK 5 ::1:8\r\n", ":12\r\n", "$5\r\nhello\r\n", "$-1\r\n", "_\r\n", "#t\r\n",
+      "+OK\r\n", "-ERR no\r\n", "-MOVED 12 h:9\r\n", "!10\r\nASK 5 ::1:8\r\n", ":12\r\n",
+      "$5\r\nhello\r\n", "$-1\r\n", "_\r\n", "#t\r\n",
       ",1.25\r\n",
       "(99999999999999999999\r\n", "!7\r\nERR bad\r\n", "=8\r\ntxt:abcd\r\n",
       "*2\r\n$1\r\na\r\n:1\r\n",
