@@ -12,8 +12,8 @@
   final class Events: Sendable {
     private let stream: AsyncStream<RemoteEvent>
     let sink: @Sendable (RemoteEvent) -> Void
-    /// Whose they are: without it there are no more of them.
-    let connection = Locked<RedisConnection?>(nil)
+    /// Whose they are, and where it connects to: without them there are no more events.
+    let source = Locked<(RedisConnection, ScriptedServer)?>(nil)
 
     init() {
       let (stream, continuation) = AsyncStream<RemoteEvent>.makeStream()
@@ -158,7 +158,7 @@
       let events = Events()
       let connection = try RedisConnection(server)
       connection.observe(events.sink)
-      events.connection.withLock { $0 = connection }
+      events.source.withLock { $0 = (connection, scripted) }
       let error = await remoteError {
         try await connection.send([RemoteCommand("PING")], patience: nil)
       }
@@ -197,7 +197,7 @@
         // Where the call ended before there was a connection.
         $0.keepAlive = .milliseconds(10)
       }) { _, arrival in
-        arrival == 0 ? [Self.welcome] : [.say(text)]
+        arrival == 0 ? [Self.welcome] : arrival == 1 ? [.say(text)] : []
       }
       #expect(error?.code == .timedOut)
       #expect(await events.first { if case .lost = $0 { true } else { false } } != nil)
