@@ -91,9 +91,8 @@
       // Nobody tells us of what we write ourselves.
       defer { events.absences.forget(key) }
       do {
-        let replies = try await send([
-          RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("EVAL", script),
-        ])
+        let replies = try await send(
+          [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("EVAL", script)], key: key)
         for reply in replies { try check(reply) }
         switch replies[1] {
         case .null: return .mine(marker)
@@ -140,9 +139,8 @@
 
     private func settle(_ key: [UInt8], _ arguments: [[UInt8]]) async throws -> Bool {
       let script = [Self.settle, "1"].map { Array($0.utf8) } + [key] + arguments
-      defer { events.wrote(key) }
-      let results = try await transact(
-        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])])
+      let results = try await write(
+        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])], key: key)
       return results[0] == .integer(1)
     }
   }

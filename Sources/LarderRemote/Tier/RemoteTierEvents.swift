@@ -39,6 +39,8 @@
     func receive(_ event: RemoteEvent) {
       switch event {
       case .invalidated(let keys): invalidate(keys)
+      // Who waits for a change is not told of it: they are to ask.
+      case .untracked(let key): wrote(key)
       case .flushed:
         state.withLock { $0.figures.flushes += 1 }
         forgetAll()
@@ -54,7 +56,8 @@
       staleness.change(key)
     }
 
-    private func invalidate(_ keys: [[UInt8]]) {
+    /// Tells the caches of keys that have changed.
+    func invalidate(_ keys: [[UInt8]]) {
       var changed: [Key] = []
       for bytes in keys where bytes.starts(with: prefix) {
         wrote(bytes)

@@ -41,10 +41,12 @@
         if !state.withLock({ $0.isDeaf }) { sink(event) }
       }
     }
-    func send(_ commands: [RemoteCommand], patience: Duration?) async throws -> [RemoteReply] {
+    func send(
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
+    ) async throws -> [RemoteReply] {
       let interference = state.withLock { $0.interfere }(commands)
       if interference == .refuse { throw LarderError(.remote, "Refused.") }
-      let replies = try await base.send(commands, patience: patience)
+      let replies = try await base.send(commands, key: key, patience: patience)
       if interference == .loseReply { throw LarderError(.timedOut, "Lost.") }
       return replies
     }

@@ -36,8 +36,9 @@
     ///
     /// - Parameters:
     ///   - port: nil for any.
+    ///   - limit: Above the port.
     ///   - arguments: Further ones of `redis-server`.
-    init(port wanted: Int? = nil, _ arguments: [String] = []) throws {
+    init(port wanted: Int? = nil, below limit: Int = 65_536, _ arguments: [String] = []) throws {
       let program = try #require(Self.program)
       directory = try TemporaryDirectory()
       // What it is called says what it does.
@@ -46,8 +47,9 @@
         at: server, withDestinationURL: URL(fileURLWithPath: program).resolvingSymlinksInPath())
       var started: (Int, Int32, Pipe, Pipe)?
       // Somebody else may have taken the port meanwhile.
-      for _ in 0..<20 where started == nil {
+      for _ in 0..<100 where started == nil {
         let port = try wanted ?? Self.freePort()
+        if port >= limit { continue }
         started = try Self.start(server.path, port, directory.url.path, arguments)
       }
       let (port, pid, input, output) = try #require(started)
