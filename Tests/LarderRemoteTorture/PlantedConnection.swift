@@ -73,8 +73,8 @@
 
     func send(_ commands: [RemoteCommand], patience: Duration?) async throws -> [RemoteReply] {
       switch plant {
-      case .untrackedWrites where commands.contains { $0.name == "SET" || $0.name == "UNLINK" }:
-        guard commands[0].name == "CLIENT" else { break }
+      case .untrackedWrites where commands.first?.name == "CLIENT":
+        guard commands.contains(where: { $0.name == "SET" || $0.name == "UNLINK" }) else { break }
         let replies = try await base.send(Array(commands.dropFirst()), patience: patience)
         return [.status("OK")] + replies
       case .staleLoad:

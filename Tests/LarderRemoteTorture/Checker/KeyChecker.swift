@@ -49,7 +49,7 @@
 
       /// The latest of those that began by then; nil if none did.
       func death(by time: UInt64) -> UInt64? {
-        let count = begins.count { $0 <= time }
+        let count = begins.place { $0 > time }
         return count > 0 ? deaths[count - 1] : nil
       }
     }
@@ -84,7 +84,7 @@
         first[place] = min(first[place + 1], ending(changes[place]))
       }
       return changes.map { change in
-        let after = changes.partition { $0.begin > change.end }
+        let after = changes.place { $0.begin > change.end }
         var death = first[after]
         if change.life > 0 { death = min(death, change.end + change.life + promise.expiryMargin) }
         return death
@@ -132,7 +132,7 @@
     /// A change that happened while the loader ran, after which its value must not be stored.
     private func refusal(of change: Change) -> Int? {
       guard let loader = change.loader else { return nil }
-      let first = changes.partition { $0.begin >= loader.begin }
+      let first = changes.place { $0.begin >= loader.begin }
       return changes[first...].indices.prefix(while: { changes[$0].begin <= loader.end }).first {
         place in
         changes[place].isKnown && changes[place].end <= loader.end
@@ -172,7 +172,7 @@
       guard let barriers = history.barriers[machine] else { return nil }
       var time = time
       while true {
-        let place = barriers.partition { $0.begin >= time }
+        let place = barriers.place { $0.begin >= time }
         guard place < barriers.count else { return nil }
         let barrier = barriers[place]
         let busy = (writes[machine] ?? []).filter { $0.begin <= barrier.end && $0.end >= time }
@@ -249,7 +249,7 @@
 
   extension Array {
     /// Of elements in order, the place of the first for which it holds; their count if for none.
-    func partition(_ holds: (Element) -> Bool) -> Int {
+    func place(where holds: (Element) -> Bool) -> Int {
       var (low, high) = (0, count)
       while low < high {
         let middle = (low + high) / 2

@@ -14,7 +14,7 @@
     private var pairs: [Pair] = []
 
     /// A machine's connection and the one to the server that belongs to it.
-    fileprivate final class Pair {
+    fileprivate final class Pair: @unchecked Sendable {
       let near: any Channel
       var far: (any Channel)?
       /// What came before there was one.

@@ -60,9 +60,8 @@
     }
 
     /// All that were added, by whatever process.
-    var all: UnsafeBufferPointer<Record> {
-      let added = UnsafeBufferPointer(start: records, count: capacity)
-      return UnsafeBufferPointer(rebasing: added.prefix { $0.state != Self.unused })
+    var all: [Record] {
+      UnsafeBufferPointer(start: records, count: capacity).filter { $0.state != Self.unused }
     }
   }
 

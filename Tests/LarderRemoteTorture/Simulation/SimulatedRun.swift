@@ -60,9 +60,10 @@
     init(seed: UInt64, _ plant: Plant?) throws {
       loop.reset()
       ChanceOfAll.dice = Dice(seed, salt: 1)
-      dice = Dice(seed, salt: 2)
+      var dice = Dice(seed, salt: 2)
       plan = Plan(&dice)
       server = SimulatedServer(expiryDelay: dice.microseconds(0, 120_000))
+      self.dice = dice
       network = SimulatedNetwork(server, Dice(seed, salt: 3), latency: plan.latency)
       history.promise = promise()
       nextValue = [UInt64](repeating: 0, count: plan.machines)
@@ -154,7 +155,7 @@
       history.deeds.append(deed)
       do {
         switch deed.kind {
-        case .read: try found(try await cache.value(forKey: key), place)
+        case .read: found(try await cache.value(forKey: key), place)
         case .load:
           let time = dice.oneIn(3) ? 0 : dice.microseconds(0, 100_000)
           let value = try await cache.value(forKey: key) { [self] in

@@ -119,7 +119,7 @@
         set(arguments[0], arguments[1], life, client)
         return .status("OK")
       case "UNLINK", "DEL":
-        return .integer(Int64(arguments.count { remove($0, client) }))
+        return .integer(Int64(arguments.count(where: { remove($0, client) })))
       case "EVAL": return run(arguments, client)
       default:
         unknown = command.name

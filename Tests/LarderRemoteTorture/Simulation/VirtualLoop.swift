@@ -149,7 +149,8 @@
     func sleep(_ duration: Duration) async throws {
       let sleeper = Sleeper()
       try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation {
+          (continuation: CheckedContinuation<Void, any Error>) in
           if sleeper.isOver { return continuation.resume(throwing: CancellationError()) }
           sleeper.waiting = continuation
           after(nanoseconds(duration)) { sleeper.end(.success(())) }
