@@ -60,7 +60,7 @@
             change.machine = -1
           }
           return change
-        case .load:
+        case .loader:
           guard let loader = deed.loader, loader.value != 0 else { return nil }
           var change = Change(
             value: loader.value, begin: loader.end, end: max(lateEnd, loader.end), isKnown: false,
@@ -69,7 +69,7 @@
             (change.isKnown, change.end) = (true, max(loader.end, min(time, change.end)))
           }
           return change
-        case .read: return nil
+        case .read, .load: return nil
         }
       }
     }
@@ -82,12 +82,12 @@
         else { return false }
         switch deed.kind {
         case .set, .remove: return deed.value == change.value
-        case .load: return change.value != 0 && deed.loader?.value == change.value
-        case .read: return false
+        case .read, .load, .loader: return false
         }
       }
       change.knownAt = own.map { $0.isKnown ? $0.end : .max }.max() ?? .max
       change.life = own.first?.life ?? 0
+      change.livesFrom = own.first.flatMap { $0.isKnown ? $0.end : nil }
       let load = change.value == 0 ? nil : deeds.first { $0.loader?.value == change.value }
       change.loader = load?.loader.map { ($0.begin, $0.end) }
       return change

@@ -12,6 +12,8 @@
   struct Deed {
     enum Kind: UInt8 {
       case read, load, set, remove
+      /// A loader that ran for a load, from the load's beginning to its end.
+      case loader
     }
 
     var kind = Kind.read
@@ -24,7 +26,7 @@
     var value: ValueID = 0
     /// Whether it returned. If not, it may have happened or not.
     var isKnown = false
-    /// Of a load whose loader ran: when, and what it made.
+    /// Of a loader: when it ran, and what it made.
     var loader: (begin: UInt64, end: UInt64, value: ValueID)?
     /// How long what is set lives; 0: for ever.
     var life: UInt64 = 0
@@ -46,6 +48,9 @@
     /// Of what a load made: what was under way meanwhile.
     var loader: (begin: UInt64, end: UInt64)?
     var life: UInt64 = 0
+    /// When the machine that wrote it began to count its life: behind the server, which did when
+    /// it got it.
+    var livesFrom: UInt64?
   }
 
   /// What befell all keys: the server was flushed, or killed and forgot everything.

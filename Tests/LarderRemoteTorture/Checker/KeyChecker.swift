@@ -86,7 +86,10 @@
       return changes.map { change in
         let after = changes.place { $0.begin > change.end }
         var death = first[after]
-        if change.life > 0 { death = min(death, change.end + change.life + promise.expiryMargin) }
+        if change.life > 0 {
+          let begin = change.livesFrom ?? change.end
+          death = min(death, begin + change.life + promise.expiryMargin)
+        }
         return death
       }
     }
@@ -217,12 +220,14 @@
       for deed in deeds where deed.end >= zero && deed.begin <= read.end {
         let isPlain = deed.kind == .read && deed.value != read.value && deed.loader == nil
         if isPlain && deed.machine != read.machine { continue }
-        var text = "machine \(deed.machine) \(deed.kind) \(Self.name(deed.value))"
+        let text = "machine \(deed.machine) \(deed.kind)"
         if let loader = deed.loader {
-          text += ", loaded \(Self.name(loader.value))"
-          text += " \(time(loader.begin)) … \(time(loader.end))"
+          add(loader.begin, loader.end, "\(text) makes \(Self.name(loader.value))")
+        } else {
+          add(
+            deed.begin, deed.end,
+            "\(text) \(Self.name(deed.value))\(deed.isKnown ? "" : ", failed")")
         }
-        add(deed.begin, deed.end, text + (deed.isKnown ? "" : ", failed"))
       }
       for clearing in history.clearings
       where clearing.end >= zero && clearing.begin <= read.end {

@@ -144,9 +144,9 @@
         switch kind {
         case .read: found(try await cache.value(forKey: key), place)
         case .load:
-          let told = Told(place)
+          let begin = record.begin
           let value = try await cache.value(forKey: key) { [self] in
-            try await load(told, key, .milliseconds(loading))
+            try await load(key, begin, .milliseconds(loading))
           }
           found(value, place)
         case .set:
@@ -162,23 +162,30 @@
       return isKnown
     }
 
-    /// Unchecked: as `Records`.
-    private struct Told: @unchecked Sendable {
-      let place: UnsafeMutablePointer<Records.Record>
-      init(_ place: UnsafeMutablePointer<Records.Record>) { self.place = place }
-    }
-
     private func found(_ value: Stamped?, _ place: UnsafeMutablePointer<Records.Record>) {
       place.pointee.value = value?.id ?? 0
       if let value, value.key != Int(place.pointee.key) { place.pointee.isForeign = 1 }
     }
 
-    private func load(_ told: Told, _ key: Int, _ time: Duration) async throws -> Stamped {
+    /// May run more than once for a load.
+    private func load(_ key: Int, _ begin: UInt64, _ time: Duration) async throws -> Stamped {
       let value = newValue()
-      told.place.pointee.loaderBegin = monotonicTime()
-      told.place.pointee.loaderValue = value
-      if time > .zero { try await Task.sleep(for: time) }
-      told.place.pointee.loaderEnd = monotonicTime()
+      var record = Records.Record()
+      record.key = UInt32(key)
+      record.kind = Deed.Kind.loader.rawValue
+      record.begin = begin
+      record.loaderBegin = monotonicTime()
+      record.loaderValue = value
+      record.state = Records.begun
+      let place = records.add(record)
+      if time > .zero {
+        do { try await Task.sleep(for: time) } catch {
+          place?.pointee.state = Records.failed
+          throw error
+        }
+      }
+      place?.pointee.loaderEnd = monotonicTime()
+      place?.pointee.state = Records.known
       return Stamped(key: key, id: value)
     }
 

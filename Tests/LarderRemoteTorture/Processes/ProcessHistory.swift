@@ -160,13 +160,31 @@
       for machine in slots.flatMap({ $0 }) {
         let died = machine.diedAt ?? monotonicTime()
         let records = try Records(machine.orders.file, capacity: machine.orders.capacity)
+        let first = history.deeds.count
         for record in records.all { add(record, machine.orders.machine, died, &history) }
+        endLoaders(&history.deeds[first...], died)
       }
       for machine in history.barriers.keys {
         history.barriers[machine]?.sort { $0.begin < $1.begin }
         tally.barriers += history.barriers[machine]?.count ?? 0
       }
       return history
+    }
+
+    /// What a loader made is stored before the load ends, and shared with those who wait for it.
+    private func endLoaders(_ deeds: inout ArraySlice<Deed>, _ died: UInt64) {
+      struct Load: Hashable {
+        let key: Int
+        let begin: UInt64
+      }
+      var ends: [Load: UInt64] = [:]
+      for deed in deeds where deed.kind == .load {
+        ends[Load(key: deed.key, begin: deed.begin)] = deed.end
+      }
+      for place in deeds.indices where deeds[place].kind == .loader {
+        let load = Load(key: deeds[place].key, begin: deeds[place].begin)
+        deeds[place].end = max(deeds[place].end, ends[load] ?? died)
+      }
     }
 
     private func add(
@@ -182,11 +200,13 @@
       deed.end = record.state == Records.begun ? died : record.end
       deed.isKnown = record.state == Records.known
       deed.isForeign = record.isForeign != 0
-      if record.loaderBegin != 0 {
-        let end = record.loaderEnd == 0 ? died : record.loaderEnd
-        deed.loader = (record.loaderBegin, end, record.loaderValue)
-        // A load may outlive who asked for it, when somebody else waits, or sets the key.
-        deed.end = max(deed.end, end)
+      if kind == .loader {
+        // What was cancelled made nothing; what a killed process had begun had not yet.
+        if record.state != Records.known { return }
+        deed.isKnown = false
+        deed.loader = (record.loaderBegin, record.loaderEnd, record.loaderValue)
+        deed.end = record.loaderEnd
+        return history.deeds.append(deed)
       }
       tally.operations += 1
       if !deed.isKnown { tally.failedOperations += 1 }

@@ -52,6 +52,8 @@
     private var nextValue: [UInt64] = []
     private var working = 0
     private var isClosed = false
+    /// Which load each loader ran for.
+    private var loaders: [Int: Int] = [:]
 
     /// All that happened, as one number.
     private(set) var trace: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -110,7 +112,10 @@
       configuration.memory.autoTrimInterval = .zero
       if plan.remembersAbsence { configuration.negativeLifetime = .milliseconds(100) }
       let slow = plan.isSlow ? [SlowTier(Dice(seed, salt: salt + 5), clock)] : []
+      // It empties the slow tier, and blocks until that is done.
+      loop.runsAtOnce = true
       caches.append(Cache(name: "torture", tiers: slow + [tier], configuration: configuration))
+      loop.runsAtOnce = false
       for user in 0..<plan.users { work(machine, Dice(seed, salt: salt + 100 * UInt64(user) + 6)) }
     }
 
@@ -179,13 +184,20 @@
       if let value { history.deeds[place].isForeign = value.key != history.deeds[place].key }
     }
 
+    /// May run more than once for a load.
     private func load(_ place: Int, _ time: Duration) async throws -> Stamped {
-      let deed = history.deeds[place]
-      let begin = loop.stamp()
+      var deed = Deed()
+      deed.kind = .loader
+      deed.key = history.deeds[place].key
+      deed.machine = history.deeds[place].machine
+      deed.begin = history.deeds[place].begin
       let value = newValue(deed.machine)
-      history.deeds[place].loader = (begin, .max, value)
+      let begin = loop.stamp()
       if time > .zero { try await loop.sleep(time) }
-      history.deeds[place].loader = (begin, loop.stamp(), value)
+      deed.end = loop.stamp()
+      deed.loader = (begin, deed.end, value)
+      loaders[history.deeds.count] = place
+      history.deeds.append(deed)
       return Stamped(key: deed.key, id: value)
     }
 
@@ -239,6 +251,9 @@
       }
       history.changes = server.changes
       history.clearings = server.clearings
+      for (loader, load) in loaders {
+        history.deeds[loader].end = max(history.deeds[loader].end, history.deeds[load].end)
+      }
       for barriers in history.barriers {
         history.barriers[barriers.key]?.sort { $0.begin < $1.begin }
       }

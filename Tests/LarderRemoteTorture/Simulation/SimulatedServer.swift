@@ -134,8 +134,10 @@
       let script = text(arguments[0])
       let key = arguments[2]
       let given = Array(arguments.dropFirst(3))
+      // Some look at the beginning of a value alone: the first 17 bytes, or as many as are given.
+      let isPart = script.contains("GETRANGE")
       if script.contains("then return v end") {
-        if let found = get(key, client) { return .bytes(found) }
+        if let found = get(key, client) { return .bytes(isPart ? Array(found.prefix(17)) : found) }
         set(key, given[0], UInt64(text(given[1])), client)
         return .null
       }
@@ -143,7 +145,9 @@
         unknown = "EVAL of another script"
         return .error("ERR")
       }
-      if script.contains("~= ARGV[1]"), get(key, client) != given[0] { return .integer(0) }
+      let found = get(key, client)
+      let start = isPart ? found.map { Array($0.prefix(given[0].count)) } : found
+      if script.contains("~= ARGV[1]"), start != given[0] { return .integer(0) }
       switch given.count {
       case 1: _ = remove(key, client)
       case 2: set(key, given[1], nil, client)

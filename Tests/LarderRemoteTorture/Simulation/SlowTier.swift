@@ -23,6 +23,7 @@
     }
 
     private func pause() async {
+      if VirtualLoop.shared.runsAtOnce { return }
       let time = Int64(dice.microseconds(0, Self.slowest))
       try? await VirtualLoop.shared.sleep(.nanoseconds(time))
     }

@@ -32,6 +32,8 @@
     /// What is done once no task is runnable any more, before time moves on.
     private var idle: [() -> Void] = []
     private(set) var now: UInt64 = 0
+    /// Whether a task is run when it becomes runnable: for what blocks the thread until it has.
+    var runsAtOnce = false
 
     private typealias Enqueue = @convention(c) (OpaquePointer, OpaquePointer?) -> Void
     private typealias EnqueueLater =
@@ -41,7 +43,7 @@
 
     /// From now on tasks only run when this is run.
     func take() throws {
-      let enqueue: Enqueue = { job, _ in VirtualLoop.shared.jobs.append(job) }
+      let enqueue: Enqueue = { job, _ in VirtualLoop.shared.enqueue(job) }
       let later: EnqueueLater = { delay, job, _ in
         VirtualLoop.shared.after(delay) { VirtualLoop.shared.jobs.append(job) }
       }
@@ -53,6 +55,16 @@
       try set("swift_task_enqueueMainExecutor_hook", enqueue)
       try set("swift_task_enqueueGlobalWithDelay_hook", later)
       try set("swift_task_enqueueGlobalWithDeadline_hook", someTime)
+    }
+
+    private func enqueue(_ job: OpaquePointer) {
+      if runsAtOnce { run(job) } else { jobs.append(job) }
+    }
+
+    private func run(_ job: OpaquePointer) {
+      // No executor at all: the runtime's own, on which nothing need be enqueued again.
+      let executor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+      unsafeBitCast(job, to: UnownedJob.self).runSynchronously(on: executor)
     }
 
     private func set<Hook>(_ name: String, _ hook: Hook) throws {
@@ -113,13 +125,11 @@
     /// - Parameter limit: How far time may go.
     /// - Returns: Whether it holds.
     func run(limit: UInt64, until isDone: () -> Bool) -> Bool {
-      // No executor at all: the runtime's own, on which nothing need be enqueued again.
-      let executor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
       while true {
         while nextJob < jobs.count {
           let job = jobs[nextJob]
           nextJob += 1
-          unsafeBitCast(job, to: UnownedJob.self).runSynchronously(on: executor)
+          run(job)
         }
         jobs.removeAll(keepingCapacity: true)
         nextJob = 0
