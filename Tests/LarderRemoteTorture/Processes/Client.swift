@@ -154,6 +154,7 @@
             Stamped(key: key, id: record.value), forKey: key,
             expiration: life > 0 ? .after(.milliseconds(life)) : nil)
         case .remove: try await cache.remove(forKey: key)
+        case .loader: break
         }
         isKnown = true
       } catch {}

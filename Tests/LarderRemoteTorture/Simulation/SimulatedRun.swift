@@ -172,6 +172,7 @@
             Stamped(key: key, id: deed.value), forKey: key,
             expiration: life > 0 ? .after(.milliseconds(life)) : nil)
         case .remove: try await cache.remove(forKey: key)
+        case .loader: break
         }
         history.deeds[place].isKnown = true
       } catch {}
