@@ -17,18 +17,15 @@
     /// What the server did to a key, in the order of beginning.
     static func of(_ key: Int, _ deeds: [Deed], _ history: History) -> [Change] {
       var changes = [Change(value: 0, begin: 0, end: 0, isKnown: true)]
-      if let known = history.changes {
-        changes += (known[key] ?? []).map { withDeed($0, deeds) }
-      } else {
-        let followed = follow(deeds, history)
-        changes += followed
-        let margin = history.promise.expiryMargin
-        // What expires is gone then, unless something else was there already.
-        changes += followed.filter { $0.life > 0 && $0.value != 0 }.map { change in
-          Change(
-            value: 0, begin: change.begin + max(change.life, margin) - margin,
-            end: change.end + change.life + margin, isKnown: false)
-        }
+      let known = history.changes?[key].map { $0.map { withDeed($0, deeds) } }
+      let done = known ?? (history.changes == nil ? follow(deeds, history) : [])
+      changes += done
+      let margin = history.promise.expiryMargin
+      // What expires is gone then, unless something else was there already.
+      changes += done.filter { $0.life > 0 && $0.value != 0 }.map { change in
+        Change(
+          value: 0, begin: change.begin + max(change.life, margin) - margin,
+          end: change.end + change.life + margin, isKnown: false)
       }
       changes += history.clearings.map {
         Change(value: 0, begin: $0.begin, end: $0.end, isKnown: true)

@@ -23,11 +23,11 @@
     private let loads: [ValueID: Deed]
     /// By machine.
     private let writes: [Int: [Deed]]
-    /// Of a machine, what it knows of: see `known(to:)`.
+    /// Of a machine, what it wrote itself.
     private var knowledge: [Int: Known] = [:]
 
-    /// What a machine must not forget: deaths as above, but only by changes it knows of, each
-    /// no earlier than it does.
+    /// What a machine must not forget: deaths as above, but only by what it wrote itself, each
+    /// no earlier than that returned.
     private struct Known {
       let deaths: [UInt64]
       let latestAbsence: Latest
@@ -146,7 +146,7 @@
       _ read: Deed, _ place: Int?, _ death: UInt64, _ mine: UInt64
     ) -> Violation? {
       if mine < read.begin {
-        return violation("read something older than it knew of", read, place, since: mine)
+        return violation("read something older than what it had written", read, place, since: mine)
       }
       guard death < read.begin else { return nil }
       let promise = history.promise
@@ -185,21 +185,12 @@
       }
     }
 
-    // MARK: - What a machine knows
+    // MARK: - What a machine wrote
 
     private mutating func known(to machine: Int) -> Known {
       if let known = knowledge[machine] { return known }
-      // What it has read it knows of from then on.
-      var seen: [ValueID: UInt64] = [:]
-      for deed in deeds
-      where deed.machine == machine && deed.isKnown && deed.value != 0
-        && (deed.kind == .read || deed.kind == .load)
-      {
-        seen[deed.value] = min(seen[deed.value] ?? .max, deed.end)
-      }
       let deaths = Self.deaths(changes, history.promise) { change in
-        let own = change.isKnown && change.machine == machine ? change.knownAt : .max
-        return min(own, change.isKnown ? seen[change.value] ?? .max : .max)
+        change.isKnown && change.machine == machine ? change.knownAt : .max
       }
       let known = Known(deaths: deaths, latestAbsence: Latest(absences, changes, deaths))
       knowledge[machine] = known
