@@ -15,9 +15,10 @@ SWIFT_FLAGS ?=
 # Their packages take minutes to build; the sanitizers build without them, as most users do.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
 TRAITS = --traits Encryption,$(SERVER)
-# Tests call the C core millions of times, so it is optimised where Swift is not.
-FAST_C = -Xcc -O1
-SWIFT_TEST = swift test --disable-xctest $(FAST_C) $(SWIFT_FLAGS)
+# Tests call the C core millions of times, so it is optimised where Swift is not. An editor's index
+# and what a debugger asks for would be a third of a build.
+FAST = -Xcc -O1 --disable-index-store -Xswiftc -gnone
+SWIFT_TEST = swift test --disable-xctest $(FAST) $(SWIFT_FLAGS)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
@@ -120,17 +121,18 @@ fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER
 
 # Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
 # Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it
-# was. Without traits: it would not be our C that is added, and so the package is built once as
+# was. Commands of the tool, which only call what other tests do, are fuzzed by `make fuzz`.
+# Without traits: it would not be our C that is added, and so the package is built once as
 # users have it. A report of Address Sanitizer ends its process by another status than 0, which
 # torture counts as a failure, too.
-ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST_C) \
+ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST) \
   $(SWIFT_FLAGS) --scratch-path .build-asan
 WITH_LSAN = LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0
 
 .PHONY: test-asan
 test-asan: torture-asan ## run tests and torture under Address and Undefined Behaviour Sanitizer
 	$(WITH_PEERS) $(WITH_LSAN) swift test --disable-xctest $(ASAN_BUILD) \
-	  --skip 'HouseTests|WordsTests|FigureTests|ReadmeTests'
+	  --skip 'HouseTests|WordsTests|FigureTests|ReadmeTests|LarderToolTests'
 	swift build --product LarderTorture $(ASAN_BUILD)
 	$(WITH_LSAN) .build-asan/debug/LarderTorture --short --seed $(or $(SEED),1)
 
@@ -207,7 +209,7 @@ include Tests/LMDB/lmdb.mk
 # ROW=ID runs one row; KEYS=100k,1m,10m and RECORDS=1m set the size of the large rows of AREA=disk
 # and of AREA=ycsb; PAIRS=7 runs at least so many pairs, where a large row otherwise has one.
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive, ycsb or hitratio for one, QUICK=1: 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive, ycsb, hitratio or logging for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  LARDER_BENCH_ROCKSDB=$$(pkg-config --exists rocksdb && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \

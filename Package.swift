@@ -260,8 +260,14 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderRemoteTests",
-      dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"] + nio,
+      dependencies: [
+        "LarderRemote", "LarderRemoteMachine", "Larder", "LarderCompression", "LarderCore",
+        "LarderTestSupport",
+      ] + nio,
       swiftSettings: swift),
+    .executableTarget(
+      name: "LarderRemoteMachine", dependencies: ["LarderRemote", "Larder"],
+      path: "Tests/LarderRemoteMachine", swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),

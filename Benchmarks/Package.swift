@@ -70,7 +70,10 @@ let package = Package(
   name: "larder-benchmarks",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "larder-bench", targets: ["LarderBench"])],
-  dependencies: [.package(name: "larder", path: "..")] + rivalPackages,
+  dependencies: [
+    .package(name: "larder", path: "..", traits: ["Logging"]),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ] + rivalPackages,
   targets: rivals + [
     .target(
       name: "CRivals",
@@ -88,6 +91,8 @@ let package = Package(
         .product(name: "CLarderStore", package: "larder"),
         .product(name: "Larder", package: "larder"),
         .product(name: "LarderCore", package: "larder"),
+        .product(name: "LarderLogging", package: "larder"),
+        .product(name: "Logging", package: "swift-log"),
       ] + rivalNames,
       swiftSettings: swift + rivalDefines),
   ],

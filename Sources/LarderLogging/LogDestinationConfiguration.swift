@@ -23,8 +23,13 @@
     public var whenFull: OverflowPolicy = .overwriteOldest
 
     /// Everything else about the file. Its durability is of no effect on a log call, which never
-    /// waits for a device; a file of another size or policy is adapted by default.
-    public var log = MessageLogConfiguration(onMismatch: .adapt)
+    /// waits for a device. By default a file of another size or policy is adapted, and a new one
+    /// keeps the time of each message, by which messages are found without reading the others.
+    public var log = {
+      var log = MessageLogConfiguration(onMismatch: .adapt)
+      log.keepsTimes = true
+      return log
+    }()
 
     /// What a message of level `critical` survives when its log call returns: the end of the
     /// process by default, as every other message. With `.power` such a call waits for the device,

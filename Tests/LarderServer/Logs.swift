@@ -62,34 +62,4 @@
     say("end")
     exit(destination.lostCount == 0 ? 0 : 1)
   }
-
-  /// Says on the standard error how long a call takes, with three values of metadata, beside one of
-  /// swift-log's own handler, whose standard output should be /dev/null.
-  func compareWithStream() throws {
-    let url = FileManager.default.temporaryDirectory
-      .appendingPathComponent("larder-bench-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: url) }
-    let destination = try LogDestination(fileURL: url)
-    let ours = Logger(label: "bench") { MessageLogHandler(label: $0, destination: destination) }
-    let stream = Logger(label: "bench") { StreamLogHandler.standardOutput(label: $0) }
-    func nanoseconds(_ logger: Logger) -> Double {
-      let calls = 200_000
-      let time = ContinuousClock().measure {
-        for call in 0..<calls {
-          logger.info(
-            "request served",
-            metadata: ["path": "/index.html", "status": "200", "bytes": "\(call)"])
-        }
-      }
-      return Double(time.components.attoseconds) / 1e9 / Double(calls)
-        + Double(time.components.seconds) * 1e9 / Double(calls)
-    }
-    var best = (ours: Double.infinity, stream: Double.infinity)
-    for _ in 0..<7 {
-      best = (min(best.ours, nanoseconds(ours)), min(best.stream, nanoseconds(stream)))
-    }
-    let text = "\(Int(best.ours)) ns, StreamLogHandler \(Int(best.stream)) ns, "
-    FileHandle.standardError.write(
-      Data((text + "ratio \(best.ours / best.stream), lost \(destination.lostCount)\n").utf8))
-  }
 #endif

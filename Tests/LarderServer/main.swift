@@ -10,7 +10,6 @@ import Foundation
   case "log" where arguments.count == 4:
     try logFromThreads(arguments[1], Int(arguments[2]) ?? 0, Int(arguments[3]) ?? 0)
   case "level" where arguments.count == 3: try logAtLevel(arguments[1], arguments[2])
-  case "bench": try compareWithStream()
   #if Configuration && Metrics && ServiceLifecycle
     case "serve" where arguments.count == 2:
       try await serve(from: URL(fileURLWithPath: arguments[1]))

@@ -215,6 +215,15 @@
       #expect(try MessageLog<LogRecord>(readingFrom: url).statistics.capacity == 2 << 20)
     }
 
+    /// Without reading the messages before.
+    @Test func messagesAreFoundByTheirTime() throws {
+      let destination = try destination()
+      logger(destination).info("m")
+      #expect(try destination.log.statistics.keepsTimes)
+      let entry = try #require(destination.log.entries(since: .distantPast).first { _ in true })
+      #expect(try entry.message.message == "m" && entry.date != nil)
+    }
+
     @Test func aMessageMayLogWhileItIsMade() throws {
       let destination = try destination()
       let logger = logger(destination)

@@ -34,7 +34,7 @@ struct AreaReport {
 var allAreas: [any Area.Type] {
   [
     LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, EntryArea.self,
-    ArchiveArea.self, YCSBArea.self, HitRatioArea.self,
+    ArchiveArea.self, YCSBArea.self, HitRatioArea.self, LoggingArea.self,
   ]
 }
 

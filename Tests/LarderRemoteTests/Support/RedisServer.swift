@@ -28,34 +28,38 @@
 
     let port: Int
     private let pid: Int32
-    private let process: Process
-    private let input: Pipe
+    /// nil once it was ended: its number may be another process's then.
+    private let pipes: Locked<(input: Pipe, output: Pipe)?>
     private let directory: TemporaryDirectory
 
     /// Starts one.
     ///
     /// - Parameters:
     ///   - port: nil for any.
+    ///   - limit: Above the port.
     ///   - arguments: Further ones of `redis-server`.
-    init(port wanted: Int? = nil, _ arguments: [String] = []) throws {
+    init(port wanted: Int? = nil, below limit: Int = 65_536, _ arguments: [String] = []) throws {
       let program = try #require(Self.program)
       directory = try TemporaryDirectory()
       // What it is called says what it does.
       let server = directory.file("redis-server")
       try FileManager.default.createSymbolicLink(
         at: server, withDestinationURL: URL(fileURLWithPath: program).resolvingSymlinksInPath())
-      var started: (Int, Int32, Process, Pipe)?
+      var started: (Int, Int32, Pipe, Pipe)?
       // Somebody else may have taken the port meanwhile.
-      for _ in 0..<20 where started == nil {
+      for _ in 0..<100 where started == nil {
         let port = try wanted ?? Self.freePort()
+        if port >= limit { continue }
         started = try Self.start(server.path, port, directory.url.path, arguments)
       }
-      (port, pid, process, input) = try #require(started)
+      let (port, pid, input, output) = try #require(started)
+      (self.port, self.pid) = (port, pid)
+      pipes = Locked((input, output))
     }
 
     private static func start(
       _ program: String, _ port: Int, _ folder: String, _ arguments: [String]
-    ) throws -> (Int, Int32, Process, Pipe)? {
+    ) throws -> (Int, Int32, Pipe, Pipe)? {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       // The input ends with this process, however that ends.
@@ -84,8 +88,7 @@
         if text.contains("Ready to accept connections") { break }
         // The shell has the output open as long as the server has not failed, and itself reads.
         if more.isEmpty || text.contains("Failed listening") || text.contains("FATAL") {
-          try? input.fileHandleForWriting.close()
-          process.waitUntilExit()
+          waitForEnd(input, output)
           return nil
         }
       }
@@ -93,7 +96,7 @@
       guard let place = words.firstIndex(of: "pid"), let pid = Int32(words[place + 1]) else {
         return nil
       }
-      return (port, pid, process, input)
+      return (port, pid, input, output)
     }
 
     static func freePort() throws -> Int {
@@ -109,12 +112,23 @@
 
     /// Ends it as a crash does.
     func end() {
+      guard let (input, output) = pipes.withLock({ $0.take() }) else { return }
       kill(pid, SIGKILL)
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      Self.waitForEnd(input, output)
     }
 
-    deinit { if process.isRunning { end() } }
+    /// Ends the shell's `cat`, and with it the shell, and waits for the last of the three that has
+    /// the output open.
+    ///
+    /// Not `waitUntilExit`: it waits for the end of everybody who has inherited a socket of
+    /// Foundation's, and polls meanwhile on one of the few threads that run tasks. A killed shell's
+    /// `cat` has it and goes on, and with two such waits no test of the process went on.
+    private static func waitForEnd(_ input: Pipe, _ output: Pipe) {
+      try? input.fileHandleForWriting.close()
+      while !output.fileHandleForReading.availableData.isEmpty {}
+    }
+
+    deinit { end() }
 
     /// With time-outs that no loaded machine exceeds.
     var patient: RemoteServer {

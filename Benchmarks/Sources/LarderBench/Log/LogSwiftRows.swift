@@ -199,7 +199,7 @@ extension LogArea {
   }
 
   /// The files are thrown away: how their last sync went does not matter.
-  private static func closeQuietly<Message>(_ log: MessageLog<Message>) { try? log.close() }
+  static func closeQuietly<Message>(_ log: MessageLog<Message>) { try? log.close() }
 }
 
 @inline(never)
