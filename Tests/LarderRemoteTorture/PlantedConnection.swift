@@ -46,7 +46,7 @@
     func ping() async -> Bool {
       let before = base.epoch
       guard before > 0,
-        let replies = try? await base.send([RemoteCommand("PING", [])], patience: nil),
+        let replies = try? await base.send([RemoteCommand("PING", [])], key: nil, patience: nil),
         replies == [.status("PONG")]
       else { return false }
       return base.epoch == before
@@ -71,21 +71,24 @@
       inject(event)
     }
 
-    func send(_ commands: [RemoteCommand], patience: Duration?) async throws -> [RemoteReply] {
+    func send(
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
+    ) async throws -> [RemoteReply] {
       switch plant {
       case .untrackedWrites where commands.first?.name == "CLIENT":
         guard commands.contains(where: { $0.name == "SET" || $0.name == "UNLINK" }) else { break }
-        let replies = try await base.send(Array(commands.dropFirst()), patience: patience)
+        let replies = try await base.send(Array(commands.dropFirst()), key: key, patience: patience)
         return [.status("OK")] + replies
       case .staleLoad:
-        return try await base.send(commands.map(Self.withoutComparison), patience: patience)
+        return try await base.send(
+          commands.map(Self.withoutComparison), key: key, patience: patience)
       case .staleAbsence:
-        let replies = try await base.send(commands, patience: patience)
+        let replies = try await base.send(commands, key: key, patience: patience)
         await mute(commands, replies)
         return replies
       default: break
       }
-      return try await base.send(commands, patience: patience)
+      return try await base.send(commands, key: key, patience: patience)
     }
 
     private static func withoutComparison(_ command: RemoteCommand) -> RemoteCommand {

@@ -59,7 +59,7 @@
     func observe(_ sink: @escaping @Sendable (RemoteEvent) -> Void) { self.sink = sink }
 
     func send(
-      _ commands: [RemoteCommand], patience: Duration?
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
     ) async throws -> [RemoteReply] {
       if commands.isEmpty { return [] }
       let cancellation = Cancellation()
@@ -136,7 +136,7 @@
       lastRead = loop.now
       failures = 0
       epoch += 1
-      sink?(.connected(epoch: epoch))
+      tell(.connected(epoch: epoch))
       let calls = queued
       queued = []
       for call in calls { write(call, link) }
@@ -159,7 +159,7 @@
       guard mine == attempt else { return }
       lastRead = loop.now
       switch arrival {
-      case .event(let event): sink?(event)
+      case .event(let event): tell(event)
       case .replies(let replies):
         failures = 0
         underWay.removeFirst().end(.success(replies))
@@ -167,13 +167,15 @@
       }
     }
 
+    private func tell(_ event: RemoteEvent) { loop.inOrder { sink?(event) } }
+
     private func lose(_ mine: Int, _ code: LarderError.Code) {
       guard mine == attempt else { return }
       attempt += 1
       failures += 1
       let link: SimulatedNetwork.Link? = if case .ready(let link) = state { link } else { nil }
       if link != nil {
-        sink?(.lost(epoch: epoch))
+        tell(.lost(epoch: epoch))
         lost(machine)
       }
       if case .closed = state {} else { wait() }
