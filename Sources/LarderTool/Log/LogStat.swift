@@ -128,8 +128,9 @@ struct LogStat: ParsableCommand {
     return "\(TimeText.utc(oldest)) to \(TimeText.utc(newest))"
   }
 
-  /// How many numbers a consumer has before it; what was overwritten meanwhile is among them.
+  /// How many messages a consumer has before it, of those that the log holds.
   private func behind(_ acknowledged: UInt64, _ statistics: LogStatistics) -> UInt64 {
-    statistics.nextSequence.subtracting(clamping: 1).subtracting(clamping: acknowledged)
+    let numbers = statistics.nextSequence.subtracting(clamping: 1)
+    return min(numbers.subtracting(clamping: acknowledged), UInt64(statistics.count))
   }
 }
