@@ -21,15 +21,6 @@
       #expect(output.contains("FAILED simulation: key"), "\(output)")
     }
 
-    @Test func aSeedHasOneTrace() throws {
-      let arguments = ["--family", "simulation", "--count", "20", "--seed", "7"]
-      let traces = try (0..<2).map { _ in
-        try torture(arguments).output.firstMatch(of: /trace ([0-9a-f]+)/)?.1
-      }
-      #expect(try #require(traces.first) != nil)
-      #expect(traces.first == traces.last)
-    }
-
     private func torture(_ arguments: [String]) throws -> (status: Int32, output: String) {
       let process = Process()
       process.executableURL = builtProducts.appendingPathComponent("LarderRemoteTorture")

@@ -19,6 +19,8 @@
       let count = options.count ?? (options.isShort ? 200 : .max)
       var (seeds, deeds, failures, repeated) = (0, 0, 0, 0)
       var traces: UInt64 = 0
+      let isRepeatable = ChanceOfAll.isRepeatable
+      if !isRepeatable { say("simulation: not repeatable, as this build is not optimised") }
       while seeds < count, Date().timeIntervalSince(start) < seconds || options.count != nil {
         let seed = options.seed &+ UInt64(seeds)
         seeds += 1
@@ -26,7 +28,7 @@
         let violations = try run.run()
         traces = (traces ^ run.trace) &* 0x100_0000_01B3
         deeds += run.deeds
-        if seed % Self.repeats == 0 || options.count == 1 {
+        if isRepeatable, seed % Self.repeats == 0 || options.count == 1 {
           repeated += 1
           let again = try SimulatedRun(seed: seed, options.plant)
           _ = try again.run()

@@ -225,6 +225,17 @@
   enum ChanceOfAll {
     /// Only set while all runs on one thread.
     nonisolated(unsafe) static var dice: Dice?
+
+    /// Whether random numbers follow from the seed: only where the compiler specialises what draws
+    /// them, else the runtime asks itself.
+    static var isRepeatable: Bool {
+      defer { dice = nil }
+      let drawn = (0..<2).map { _ in
+        dice = Dice(1)
+        return UInt64.random(in: .min ... .max)
+      }
+      return drawn[0] == drawn[1]
+    }
   }
 
   /// What did not work in the harness itself.
