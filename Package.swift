@@ -213,6 +213,10 @@ let package = Package(
     .executableTarget(
       name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
       exclude: ["selftest.sh"], swiftSettings: swift),
+    // Likewise; empty without the trait `Remote`.
+    .executableTarget(
+      name: "LarderRemoteTorture", dependencies: ["LarderRemote", "Larder", "LarderCore"] + nio,
+      path: "Tests/LarderRemoteTorture", exclude: ["selftest.sh"], swiftSettings: swift),
     // Programs as a user would write them: `make test-outside` runs them.
     .executableTarget(
       name: "LarderOutside", dependencies: ["Larder"], path: "Tests/Outside",
