@@ -202,6 +202,7 @@ let package = Package(
       name: "LarderTool",
       dependencies: [
         "Larder", "LarderCore",
+        .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swift),
@@ -261,13 +262,17 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "LarderRemoteMachine", "Larder", "LarderCompression", "LarderCore",
-        "LarderTestSupport",
+        "LarderRemote", "LarderRemoteMachine", "LarderShipper", "LarderTool", "Larder",
+        "LarderCompression", "LarderCore", "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
+    // Programs that LarderRemoteTests start, and kill.
     .executableTarget(
       name: "LarderRemoteMachine", dependencies: ["LarderRemote", "Larder"],
       path: "Tests/LarderRemoteMachine", swiftSettings: swift),
+    .executableTarget(
+      name: "LarderShipper", dependencies: ["LarderRemote", "LarderCore", "LarderTestSupport"],
+      path: "Tests/LarderShipper", swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),

@@ -4,12 +4,20 @@ import Testing
 @Suite struct HelpTests {
   static let commands: [[String]] =
     [[], ["demo"]]
-    + commands("log", ["append", "cat", "tail", "stat", "verify", "salvage", "resize"])
+    + commands("log", ["append", "cat", "tail", "stat", "verify", "salvage", "resize"] + shipping)
     + commands(
       "cache",
       ["ls", "get", "set", "rm", "stat", "verify", "rebuild", "salvage", "compact", "backup"])
     + commands("entry", ["ls", "get", "stat"])
     + commands("archive", ["ls", "get", "query", "stat"])
+
+  private static var shipping: [String] {
+    #if Remote
+      ["ship"]
+    #else
+      []
+    #endif
+  }
 
   private static func commands(_ group: String, _ names: [String]) -> [[String]] {
     [[group]] + names.map { [group, $0] }

@@ -267,6 +267,10 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     if (status != LARDER_END) return status;
     size_t slots = ring_fixed_slots(&source->fixed);
     ring_inherit(target, larder_ring_cursor_slots(source), slots, source->next_sequence);
+    // It is the same log: what files beside it know it by stays.
+    larder_ring_fixed_seal(&target->fixed, source->fixed.created_ns, target->fixed.salt);
+    target->header->fixed = target->fixed;
+    larder_ring_store_backup(target);
     // What does not come along is gone, and none of it is damage.
     ring_store_removed_through(target->header, target->oldest_sequence - 1);
     ring_opened *opened = &target->header->opened;

@@ -36,7 +36,7 @@ public struct LogStatistics: Sendable, Hashable {
   public internal(set) var wraps: UInt64
   /// The coder's format, as in ``Coder/format``; empty if the file says nothing.
   public internal(set) var format: String
-  /// When the file was created.
+  /// When the log was created; a resize changes nothing about it.
   public internal(set) var created: Date
   /// The version of the file format.
   public internal(set) var formatVersion: Int

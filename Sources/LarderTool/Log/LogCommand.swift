@@ -19,5 +19,14 @@ struct LogCommand: ParsableCommand {
     subcommands: [
       LogAppend.self, LogCat.self, LogTail.self, LogStat.self, LogVerify.self, LogSalvage.self,
       LogResize.self,
-    ])
+    ] + shipping)
+
+  /// Only with the trait `Remote`.
+  private static var shipping: [any ParsableCommand.Type] {
+    #if Remote
+      [LogShip.self]
+    #else
+      []
+    #endif
+  }
 }

@@ -24,7 +24,7 @@
     static let isInstalled = program != nil
     static let whyNot: Comment = "There is no redis-server here: `.ci/deps remote` installs one."
 
-    private static let spawning = NSLock()
+    static let spawning = NSLock()
 
     let port: Int
     private let pid: Int32

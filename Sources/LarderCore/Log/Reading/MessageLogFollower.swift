@@ -121,7 +121,7 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
 }
 
 /// How a follower waits.
-private struct Idleness {
+struct Idleness {
   /// The ring's next number when it was last found empty.
   private var seen: UInt64?
 

@@ -105,6 +105,16 @@ import Testing
     #expect(errorCode { try fixture.log.queue(named: "other") } == .configurationMismatch)
   }
 
+  @Test func aLogThatWasResizedIsTheSame() throws {
+    try prepare()
+    try fixture.log.close()
+    try MessageLog<String>.resize(
+      fileURL: fixture.directory.file("log"), toMaximumBytes: fixture.capacity)
+    let queue = try fixture.reopen()
+    #expect(try queue.recovery.setAside == nil)
+    #expect(try queue.drain() == [3, 5, 6, 7])
+  }
+
   @Test func theFileOfAnotherLogIsSetAside() throws {
     try prepare()
     try FileManager.default.removeItem(at: fixture.directory.file("log"))

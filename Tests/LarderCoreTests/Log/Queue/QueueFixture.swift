@@ -11,7 +11,7 @@ final class QueueFixture {
   var configuration = LogQueueConfiguration<String>()
   private(set) var log: MessageLog<String>
   private let whenFull: OverflowPolicy
-  private let capacity: UInt64
+  let capacity: UInt64
   private let durability: Durability
 
   init(
