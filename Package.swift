@@ -214,6 +214,10 @@ let package = Package(
     .executableTarget(
       name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
       exclude: ["selftest.sh"], swiftSettings: swift),
+    // Likewise; empty without the trait `Remote`.
+    .executableTarget(
+      name: "LarderRemoteTorture", dependencies: ["LarderRemote", "Larder", "LarderCore"] + nio,
+      path: "Tests/LarderRemoteTorture", exclude: ["selftest.sh"], swiftSettings: swift),
     // Programs as a user would write them: `make test-outside` runs them.
     .executableTarget(
       name: "LarderOutside", dependencies: ["Larder"], path: "Tests/Outside",
@@ -258,10 +262,14 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "Larder", "LarderCore", "LarderTestSupport", "LarderShipper", "LarderTool",
+        "LarderRemote", "LarderRemoteMachine", "LarderShipper", "LarderTool", "Larder",
+        "LarderCompression", "LarderCore", "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
-    // A program that LarderRemoteTests kill.
+    // Programs that LarderRemoteTests start, and kill.
+    .executableTarget(
+      name: "LarderRemoteMachine", dependencies: ["LarderRemote", "Larder"],
+      path: "Tests/LarderRemoteMachine", swiftSettings: swift),
     .executableTarget(
       name: "LarderShipper", dependencies: ["LarderRemote", "LarderCore", "LarderTestSupport"],
       path: "Tests/LarderShipper", swiftSettings: swift),

@@ -100,8 +100,8 @@
     /// - Complexity: That of the reader.
     public init(config: ConfigReader) throws {
       self.init()
-      memory = try MemoryCacheConfiguration(config: config.scoped(to: "memory"))
-      disk = try DiskCacheConfiguration(config: config.scoped(to: "disk"))
+      memory = try config.within("memory") { try MemoryCacheConfiguration(config: $0) }
+      disk = try config.within("disk") { try DiskCacheConfiguration(config: $0) }
       if let name = config.string(forKey: "name") { self.name = name }
       if let expiration = try config.expiration("expiration") {
         if memory.expiration == .never { memory.expiration = expiration }

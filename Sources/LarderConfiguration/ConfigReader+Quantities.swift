@@ -45,9 +45,11 @@
     // MARK: - What the configurations need besides
 
     /// A count, 0 or more.
-    func count(_ key: ConfigKey) throws -> Int? {
+    func count(_ key: ConfigKey, through most: Int = .max) throws -> Int? {
       guard let count = int(forKey: key) else { return try nothing(key, "a whole number") }
-      guard count >= 0 else { throw nonsense(key, "0 or more") }
+      guard (0...most).contains(count) else {
+        throw nonsense(key, most == .max ? "0 or more" : "from 0 to \(most)")
+      }
       return count
     }
 
@@ -78,6 +80,18 @@
     /// As ``size(forKey:)``, as far as an `Int` goes.
     func cost(_ key: ConfigKey) throws -> Int? { try size(forKey: key).map { Int(clamping: $0) } }
 
+    /// Reads what is under a key; an error names that key, too.
+    func within<Result>(
+      _ scope: String, _ read: (ConfigReader) throws -> Result
+    ) throws -> Result {
+      do { return try read(scoped(to: ConfigKey(scope))) } catch let error as LarderError {
+        let message = error.message.replacing(Self.intro, with: Self.intro + scope + ".")
+        throw LarderError(error.code, message, cause: error.cause)
+      }
+    }
+
+    private static var intro: String { "What is configured as " }
+
     /// nil if there is nothing, of whatever type.
     private func nothing<Value>(_ key: ConfigKey, _ expected: String) throws -> Value? {
       let isThere =
@@ -90,7 +104,7 @@
     }
 
     private func nonsense(_ key: ConfigKey, _ expected: String) -> LarderError {
-      LarderError(.invalidArgument, "What is configured as \(key) is not \(expected).")
+      LarderError(.invalidArgument, "\(Self.intro)\(key) is not \(expected).")
     }
   }
 

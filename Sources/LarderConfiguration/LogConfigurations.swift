@@ -10,10 +10,11 @@
     /// | key | what |
     /// |---|---|
     /// | `durability` | `process` or `power` |
-    /// | `syncInterval` | a duration, or `never` |
+    /// | `syncInterval` | a duration longer than 0, or `never` |
     /// | `consumerSlots` | 0 to 1024 |
     /// | `onMismatch` | `readOnly` or `adapt` |
-    /// | `trustsOtherUsers` | `true` or `false` |
+    /// | `keepsTimes`, `trustsOtherUsers` | `true` or `false` |
+    /// | `maximumAge` | a duration |
     ///
     /// Size and policy are no part of it: read them by `size(forKey:)` and `whenFull(from:)`.
     ///
@@ -30,10 +31,12 @@
       if let expiration = try config.expiration("syncInterval") {
         syncInterval = expiration.afterWrite
       }
-      set(&consumerSlots, try config.count("consumerSlots"))
+      set(&consumerSlots, try config.count("consumerSlots", through: 1024))
       set(
         &onMismatch,
         try config.choice("onMismatch", [("readOnly", .readOnly), ("adapt", .adapt)]))
+      set(&keepsTimes, try config.truth("keepsTimes"))
+      set(&maximumAge, try config.duration(forKey: "maximumAge"))
       set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
     }
 

@@ -47,7 +47,8 @@
     /// ```
     public var hidesMetadata: (@Sendable (Logger.MetadataValueAttributes) -> Bool)?
 
-    /// The time; the system's by default. Only its date counts here.
+    /// The time of each record; the system's by default. Only its date counts here. The time that
+    /// the log itself keeps is the system's in any case.
     public var clock: CacheClock = .system
 
     /// The defaults.

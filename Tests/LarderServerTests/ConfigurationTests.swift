@@ -112,6 +112,20 @@
       #expect(error?.message.contains(key) == true && error?.message.contains("sheep") == false)
     }
 
+    @Test func anErrorNamesThePartOfACache() throws {
+      for part in ["memory", "disk"] {
+        let config = reader([AbsoluteConfigKey([part, "countLimit"]): -1])
+        let error = error { try CacheConfiguration<Int, Int>(config: config) }
+        #expect(error?.message == "What is configured as \(part).countLimit is not 0 or more.")
+      }
+      #expect(
+        errorCode { try MessageLogConfiguration(config: reader(["consumerSlots": 1025])) }
+          == .invalidArgument)
+      let log = try MessageLogConfiguration(
+        config: reader(["consumerSlots": 1024, "keepsTimes": true, "maximumAge": "7d"]))
+      #expect(log.consumerSlots == 1024 && log.keepsTimes && log.maximumAge == .seconds(604_800))
+    }
+
     @Test func nonsenseInAPolicyIsAnError() throws {
       let config = reader(["policy": "best", "writePolicy": "never", "keyRule": "none"])
       #expect(

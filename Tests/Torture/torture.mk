@@ -6,6 +6,8 @@
 #                                       AREA=memory, AREA=store, AREA=entry, AREA=archive,
 #                                       AREA=migration, AREA=suspend, AREA=queue: the last five in
 #                                       Swift
+#   make torture AREA=remote            caches over a server, which needs the trait Remote and is not
+#                                       part of `all`; torture-selftest-remote for its defects
 #   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
@@ -63,7 +65,8 @@ endif
 TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
-.PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
+.PHONY: torture torture-short torture-selftest torture-swift torture-remote \
+  torture-selftest-remote torture-tsan torture-asan fuzz \
   torture-explore torture-large torture-arm64 torture-arm64-16k torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
@@ -104,6 +107,25 @@ $(TORTURE_OUT)/log-model: $(TORTURE_OUT)/model/log_model.o $(TORTURE_LIBRARY)
 	$(TORTURE_CC) -pthread $^ $(LMDB_LIBS) -o $@
 TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
 
+# What needs swift-nio has a build of its own, as its tests have; optimised, for simulations.
+TORTURE_REMOTE_BUILD = .build-remote
+TORTURE_REMOTE = $(TORTURE_REMOTE_BUILD)/release/LarderRemoteTorture
+
+torture-remote:
+	swift build -c release --product LarderRemoteTorture --traits Remote \
+	  --scratch-path $(TORTURE_REMOTE_BUILD) $(SWIFT_FLAGS)
+
+torture-selftest-remote: torture-remote ## likewise, of caches over a server
+	@TORTURE_REMOTE="$(TORTURE_REMOTE)" TORTURE_OUT="$(TORTURE_OUT)" \
+	  sh Tests/LarderRemoteTorture/selftest.sh
+
+ifeq ($(AREA),remote)
+torture: torture-remote
+	$(TORTURE_REMOTE) --seconds $(TORTURE_SECONDS) $(if $(SEED),--seed $(SEED))
+
+torture-short: torture-remote
+	$(TORTURE_REMOTE) --short --seed $(or $(SEED),1)
+else
 torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECONDS, SEED
 	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1) \
 	  $(shell expr $(TORTURE_SECONDS) / 60))
@@ -122,6 +144,7 @@ torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
 	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1)))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
+endif
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
 torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect

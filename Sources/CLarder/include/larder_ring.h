@@ -474,6 +474,10 @@ typedef struct larder_ring_statistics {
     /** Times of the oldest and the newest message; 0 if they are unknown, or there is none. */
     int64_t oldest_time_ns;
     int64_t newest_time_ns;
+    /** The first number that this handle could give, and how many of those right before it were
+        skipped when it was opened. Both 0 if it cannot write. */
+    uint64_t opened_sequence;
+    uint64_t opened_skipped;
 } larder_ring_statistics;
 
 /** @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1), and in a ring that keeps times O(bytes

@@ -441,6 +441,8 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
     open_case how;
     status = ring_load(ring, facts, &found, &how);
     if (status) return status;
+    ring->opened_sequence = found.next_sequence;
+    ring->opened_skipped = found.skipped;
     status = how == OPEN_WALKED ? ring_store_recovered(ring, facts, &found)
                                 : ring_take_over(ring, facts, how, found.skipped);
     larder_record_runs_free(&found.kept);

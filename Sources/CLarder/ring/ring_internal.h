@@ -157,6 +157,8 @@ struct larder_ring {
     /** Messages at the oldest end that open found damaged in a file that had been closed; counted
         as lost with the first change. */
     uint64_t damaged_oldest;
+    /** As in the statistics. */
+    uint64_t opened_sequence, opened_skipped;
     /** A read-only handle of a file that nobody closed: what the walk found, which holds as long as
         the file's epoch is this. */
     ring_view private_view;

@@ -133,6 +133,8 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->flags = ring_fixed_flags(fixed);
     statistics->cursor_slots = ring_fixed_slots(fixed);
     statistics->read_only = ring->read_only;
+    statistics->opened_sequence = ring->opened_sequence;
+    statistics->opened_skipped = ring->opened_skipped;
     if (!ring->read_only || larder_os_file_is_locked(ring->file))
         statistics->writer_pid = LOAD(header->opened.writer_pid);
     if (ring->time_bytes) {

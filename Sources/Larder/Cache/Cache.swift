@@ -78,6 +78,8 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let copyLifetime: Duration?
   /// How many tiers have such copies, besides memory.
   @usableFromInline let copyDepth: Int
+  /// Which tier is the farthest that others change, and that tells of it; -1: none.
+  let followedDepth = Atomic(-1)
 
   /// Puts memory over tiers of your choice.
   ///

@@ -26,9 +26,12 @@
     /// - Parameter server: The server.
     /// - Throws: `.invalidArgument` if the port is none, or files of `security` cannot be read.
     /// - Complexity: O(bytes of the files that `security` names).
-    public init(_ server: RemoteServer) throws {
-      core = RedisCore(
-        server, MultiThreadedEventLoopGroup.singleton.next(), try RedisSecurity(server))
+    public convenience init(_ server: RemoteServer) throws {
+      self.init(server, MultiThreadedEventLoopGroup.singleton.next(), try RedisSecurity(server))
+    }
+
+    init(_ server: RemoteServer, _ loop: any EventLoop, _ security: RedisSecurity) {
+      core = RedisCore(server, loop, security)
     }
 
     deinit { core.onLoop { $0.close() } }
@@ -51,6 +54,7 @@
     ///
     /// - Parameters:
     ///   - commands: The commands; none is no call.
+    ///   - key: Ignored: there is one server.
     ///   - patience: How long to wait for the replies; nil: ``RemoteServer/timeout``, which is the
     ///     longest in any case.
     /// - Returns: As many replies as commands, errors of the server's among them.
@@ -58,7 +62,7 @@
     ///   `.busy` if ``RemoteServer/maximumWaiting`` calls wait; `.closed`; `CancellationError`.
     /// - Complexity: One round trip.
     public func send(
-      _ commands: [RemoteCommand], patience: Duration?
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
     ) async throws -> [RemoteReply] {
       if commands.isEmpty { return [] }
       var bytes: [UInt8] = []
@@ -71,6 +75,8 @@
             let request = RedisRequest(id, commands.count, buffer) { continuation.resume(with: $0) }
             core.submit(request, patience)
           }
+          // If it was cancelled before, that was heard before there was a call to abandon.
+          if Task.isCancelled { core.onLoop { $0.abandon(id, CancellationError()) } }
         }
       } onCancel: {
         core.onLoop { $0.abandon(id, CancellationError()) }
@@ -96,7 +102,8 @@
     /// The name that the certificate must have; nil if the server is named by its address.
     let name: String?
 
-    init(_ server: RemoteServer) throws {
+    /// - Parameter shared: What was made for another server, with the same files.
+    init(_ server: RemoteServer, _ shared: RedisSecurity? = nil) throws {
       guard (1...65_535).contains(server.port) else {
         throw LarderError(.invalidArgument, "There is no port \(server.port).")
       }
@@ -107,6 +114,10 @@
       let name = tls.name ?? server.host
       let isAddress = (try? SocketAddress(ipAddress: name, port: server.port)) != nil
       self.name = isAddress ? nil : name
+      if let shared {
+        context = shared.context
+        return
+      }
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12
       if !tls.verifies { configuration.certificateVerification = .none }

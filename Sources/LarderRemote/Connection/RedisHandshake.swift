@@ -25,7 +25,11 @@
     static func failure(_ replies: [RemoteReply], _ server: RemoteServer) -> LarderError? {
       guard replies.count >= 3 else { return refusal(server, "did not answer") }
       switch replies[0] {
-      case .map: break
+      // Not only an array: a connection to a free port of this machine may be one to itself, which
+      // says what it was told.
+      case .map(let items), .array(let items):
+        guard zip(items, items.dropFirst()).contains(where: { isProto($0) && $1 == .integer(3) })
+        else { return refusal(server, "does not speak RESP3") }
       case .error("WRONGPASS"), .error("NOAUTH"):
         return refusal(server, "refused user or password")
       case .error(let word):
@@ -39,6 +43,14 @@
         return refusal(server, "refused CLIENT TRACKING (\(word))")
       }
       return nil
+    }
+
+    private static func isProto(_ reply: RemoteReply) -> Bool {
+      switch reply {
+      case .bytes(let bytes): bytes.elementsEqual("proto".utf8)
+      case .status(let text): text == "proto"
+      default: false
+      }
     }
 
     private static func refusal(_ server: RemoteServer, _ what: String) -> LarderError {

@@ -8,7 +8,7 @@
   /// server.credentials = RemoteCredentials(user: "users-cache", password: password)
   /// ```
   ///
-  /// Redis 6 or Valkey, or later; not a cluster.
+  /// Redis 6 or Valkey, or later.
   ///
   /// **Concurrency.** A value; safe to pass between threads.
   public struct RemoteServer: Sendable {
@@ -23,6 +23,8 @@
     public var security = RemoteSecurity.tls()
     /// The number of its database; 0 by default.
     public var database = 0
+    /// The cluster that it is part of; nil, the default, if it is not.
+    public var cluster: RemoteCluster?
     /// The name it shows in its list of clients: no spaces.
     public var clientName = "larder"
 

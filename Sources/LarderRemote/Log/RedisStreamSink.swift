@@ -72,7 +72,7 @@
     ///
     /// - Returns: nil if there is no stream, or nothing was ever added.
     /// - Throws: `.configurationMismatch` if the key holds something else than a stream, or
-    ///   somebody else adds to it; as ``RemoteConnection/send(_:patience:)`` otherwise.
+    ///   somebody else adds to it; as ``RemoteConnection/send(_:key:patience:)`` otherwise.
     /// - Complexity: One round trip.
     public func lastSequence() async throws -> UInt64? {
       // Confirmed as an append is: one whose confirmation was missing may be what is found.
@@ -183,7 +183,7 @@
       case .disk(let count, let time):
         commands.append(RemoteCommand("WAITAOF", "1", "\(count)", Self.milliseconds(time)))
       }
-      let replies = try await connection.send(commands, patience: nil)
+      let replies = try await connection.send(commands, key: Array(key.utf8), patience: nil)
       guard let reply = replies.first, replies.count == commands.count else {
         throw LarderError(.remote, "\(commands.count) commands got \(replies.count) replies.")
       }

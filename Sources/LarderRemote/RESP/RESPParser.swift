@@ -262,8 +262,10 @@
       }
     }
 
-    /// The first word of an error, if it looks like one: the rest may quote what was sent.
+    /// The first word of an error, if it looks like one: the rest may quote what was sent. Of a
+    /// redirection everything.
     private static func word(_ text: ArraySlice<UInt8>) -> String {
+      if let redirect = RedisRedirect(text) { return redirect.description }
       let word = text.prefix { $0 != UInt8(ascii: " ") }
       let isWord =
         (1...24).contains(word.count)

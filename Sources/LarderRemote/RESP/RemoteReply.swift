@@ -12,7 +12,8 @@
     /// A short text that the server made, `OK` for example.
     case status(String)
     /// An error of the server's: its first word, `ERR` for example. The rest is dropped, as servers
-    /// quote there what they were sent.
+    /// quote there what they were sent. Of `MOVED` and `ASK`, with which a server of a cluster
+    /// names another one, also the slot and the address.
     case error(String)
     /// A whole number.
     case integer(Int64)

@@ -58,6 +58,11 @@
       }
     }
 
+    /// Whether no change was heard since the reader asked.
+    func isValid(_ placeholder: Placeholder) -> Bool {
+      state.withLock { $0.asked[placeholder.key]?.round == placeholder.round }
+    }
+
     /// To be called afterwards, in any case.
     ///
     /// - Parameter life: How long to remember that there is nothing; nil if that is not known.

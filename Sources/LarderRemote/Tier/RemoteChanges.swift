@@ -25,11 +25,19 @@
 
       /// Waits until the key has changed since the beginning, or for so long.
       func wait(for duration: Duration, _ clock: CacheClock) async throws {
-        let timer = Task {
-          do { try await clock.sleep(for: duration) } catch { return }
-          self.end()
+        // A child runs where its parent does, also where all threads of the pool are blocked.
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask {
+            do { try await clock.sleep(for: duration) } catch { return }
+            self.end()
+          }
+          await wait()
+          group.cancelAll()
         }
-        defer { timer.cancel() }
+        try Task.checkCancellation()
+      }
+
+      private func wait() async {
         await withTaskCancellationHandler {
           await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -41,7 +49,6 @@
         } onCancel: {
           end()
         }
-        try Task.checkCancellation()
       }
     }
 

@@ -27,7 +27,8 @@
       let asked = configuration.clock.date
       let patience = configuration.onDisconnect.graceTime == nil ? nil : configuration.softTimeout
       let results = try await transact(
-        [RemoteCommand("GET", [bytes]), RemoteCommand("PTTL", [bytes])], patience: patience)
+        [RemoteCommand("GET", [bytes]), RemoteCommand("PTTL", [bytes])], key: bytes,
+        patience: patience)
       guard case .bytes(let value) = results[0] else {
         guard results[0] == .null else { throw failed(unexpected(results[0])) }
         absence = configuration.localLifetime
@@ -39,22 +40,28 @@
         count(\.misses)
         return nil
       }
-      let life = try remainingLife(results[1])
       // It expired between the two.
-      if life <= .zero {
+      guard let life = try remainingLife(results[1]) else {
         count(\.misses)
         return nil
       }
-      let entry = try decode(
-        value, until: asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9))
+      // No copy is made if it has changed meanwhile, or is not tracked.
+      let end =
+        events.absences.isValid(placeholder)
+        ? asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9) : asked
+      let entry = try decode(value, until: end)
+      sample(bytes, value, placeholder, until: end)
       count(\.hits)
+      count(\.bytesRead, value.count)
       return entry
     }
 
-    private func remainingLife(_ reply: RemoteReply) throws -> Duration {
+    /// How long a copy may live; nil if the entry has expired.
+    private func remainingLife(_ reply: RemoteReply) throws -> Duration? {
       guard case .integer(let milliseconds) = reply else { throw failed(unexpected(reply)) }
-      if milliseconds == -1 { return configuration.localLifetime }
-      return min(.milliseconds(max(0, milliseconds)), configuration.localLifetime)
+      let longest = max(.zero, configuration.localLifetime)
+      if milliseconds == -1 { return longest }
+      return milliseconds > 0 ? min(.milliseconds(milliseconds), longest) : nil
     }
 
     private func decode(_ bytes: [UInt8], until end: Date) throws -> CacheTierEntry<Value> {
@@ -83,15 +90,32 @@
     public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       let (value, life) = try stored(entry)
-      // Nobody tells us of what we write ourselves.
-      defer { events.absences.forget(bytes) }
-      var write = RemoteCommand("UNLINK", [bytes])
+      var command = RemoteCommand("UNLINK", [bytes])
       if let value {
         let expiry = life.map { [Array("PX".utf8), Array(String($0).utf8)] } ?? []
-        write = RemoteCommand("SET", [bytes, value] + expiry)
+        command = RemoteCommand("SET", [bytes, value] + expiry)
       }
-      _ = try await transact([write, RemoteCommand("PTTL", [bytes])])
+      _ = try await write([command, RemoteCommand("PTTL", [bytes])], key: bytes)
+      countWrite(value)
+    }
+
+    /// Sends commands that change a key, as one transaction; whoever asks keeps what it wrote.
+    func write(_ commands: [RemoteCommand], key: [UInt8]) async throws -> [RemoteReply] {
+      let placeholder = events.absences.begin(key)
+      defer {
+        events.absences.end(placeholder, absentFor: nil)
+        events.wrote(key)
+      }
+      let results = try await transact(commands, key: key)
+      // Not if others have changed it since, or it is not tracked.
+      if !events.absences.isValid(placeholder) { events.invalidate([key]) }
+      return results
+    }
+
+    /// Counts a write of what was sent; nil for what stays local.
+    func countWrite(_ value: [UInt8]?) {
       count(value != nil ? \.writes : \.localWrites)
+      count(\.bytesWritten, value?.count ?? 0)
     }
 
     /// An entry as the server stores it, and its life in milliseconds, nil for ever.
@@ -124,7 +148,9 @@
     /// - Throws: `.timedOut` and `.remote`: whether it was removed is unknown then; `.closed`.
     /// - Complexity: One round trip.
     public func remove(forKey key: Key) async throws {
-      let replies = try await send([RemoteCommand("UNLINK", [try remoteKey(key)])])
+      let bytes = try remoteKey(key)
+      defer { events.wrote(bytes) }
+      let replies = try await send([RemoteCommand("UNLINK", [bytes])], key: bytes)
       for reply in replies { try check(reply) }
       count(\.removals)
     }
@@ -138,13 +164,16 @@
       let bytes = try remoteKey(key)
       if events.absences.contains(bytes) { return false }
       // A marker is shorter than every entry.
-      let reply = try await send([RemoteCommand("STRLEN", [bytes])])[0]
+      let reply = try await send([RemoteCommand("STRLEN", [bytes])], key: bytes)[0]
       try check(reply)
       guard case .integer(let count) = reply else { throw failed(unexpected(reply)) }
       return count > RemoteValue.versionBytes + 1
     }
 
     /// Removes every entry of the tier from the server: all keys with its prefix.
+    ///
+    /// In a cluster from all of its masters, one after the other. What moves from one to another
+    /// meanwhile may stay.
     ///
     /// - Parameter progress: Told how many were removed, which is also given for all; returns
     ///   whether to go on. nil for nobody.
@@ -176,28 +205,40 @@
       beginningWith start: [UInt8], _ progress: CacheProgress?
     ) async throws -> Int {
       let pattern = Self.escaped(start) + [UInt8(ascii: "*")]
-      var cursor = Array("0".utf8)
       var removed = 0
-      repeat {
-        try Task.checkCancellation()
-        let scan = RemoteCommand(
-          "SCAN", [cursor, Array("MATCH".utf8), pattern, Array("COUNT".utf8), Array("1000".utf8)])
-        let reply = try await send([scan])[0]
-        try check(reply)
-        guard case .array(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
-          case .array(let found) = parts[1]
-        else { throw failed(unexpected(reply)) }
-        let keys = found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
-        if !keys.isEmpty {
-          let reply = try await send([RemoteCommand("UNLINK", keys)])[0]
-          try check(reply)
-          if case .integer(let count) = reply { removed += Int(clamping: count) }
-        }
-        if progress?(UInt64(removed), UInt64(removed)) == false { throw CancellationError() }
-        cursor = next
-      } while cursor != Array("0".utf8)
+      for server in try await connection.masters {
+        var cursor = Array("0".utf8)
+        repeat {
+          try Task.checkCancellation()
+          let keys = try await scan(&cursor, pattern, server)
+          defer { for key in keys { events.wrote(key) } }
+          // One by one: in a cluster they belong to different slots.
+          let unlinks = keys.map { RemoteCommand("UNLINK", [$0]) }
+          let replies = keys.isEmpty ? [] : try await send(unlinks, key: nil, to: server)
+          for reply in replies {
+            try check(reply)
+            if reply == .integer(1) { removed += 1 }
+          }
+          if progress?(UInt64(removed), UInt64(removed)) == false { throw CancellationError() }
+        } while cursor != Array("0".utf8)
+      }
       count(\.removals, removed)
       return removed
+    }
+
+    /// Some of a server's keys that match a pattern.
+    private func scan(
+      _ cursor: inout [UInt8], _ pattern: [UInt8], _ server: any RemoteConnection
+    ) async throws -> [[UInt8]] {
+      let scan = RemoteCommand(
+        "SCAN", [cursor, Array("MATCH".utf8), pattern, Array("COUNT".utf8), Array("1000".utf8)])
+      let reply = try await send([scan], key: nil, to: server)[0]
+      try check(reply)
+      guard case .array(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
+        case .array(let found) = parts[1]
+      else { throw failed(unexpected(reply)) }
+      cursor = next
+      return found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
     }
 
     /// A pattern that only the bytes themselves match.

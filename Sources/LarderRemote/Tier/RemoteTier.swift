@@ -53,8 +53,10 @@
       name: String, server: RemoteServer, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
       configuration: RemoteTierConfiguration = .init()
     ) throws {
+      let connection: any RemoteConnection =
+        server.cluster == nil ? try RedisConnection(server) : try RedisClusterConnection(server)
       try self.init(
-        name: name, connection: RedisConnection(server), coder: coder, keyCoder: keyCoder,
+        name: name, connection: connection, coder: coder, keyCoder: keyCoder,
         configuration: configuration)
     }
 
@@ -127,10 +129,17 @@
     func remoteKey(_ key: Key) throws -> [UInt8] { prefix + (try keyCoder.encode(key)) }
 
     /// Sends commands, and counts what fails.
-    func send(_ commands: [RemoteCommand], patience: Duration? = nil) async throws -> [RemoteReply]
-    {
+    ///
+    /// - Parameters:
+    ///   - key: The key that they are about; nil: none.
+    ///   - server: Where to send them; nil: wherever the key is.
+    func send(
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration? = nil,
+      to server: (any RemoteConnection)? = nil
+    ) async throws -> [RemoteReply] {
       do {
-        let replies = try await connection.send(commands, patience: patience)
+        let replies = try await (server ?? connection).send(
+          commands, key: key, patience: patience)
         guard replies.count == commands.count else { throw unexpected(replies.last) }
         return replies
       } catch {
@@ -145,10 +154,11 @@
     ///
     /// - Returns: The replies to them.
     func transact(
-      _ commands: [RemoteCommand], patience: Duration? = nil
+      _ commands: [RemoteCommand], key: [UInt8], patience: Duration? = nil
     ) async throws -> [RemoteReply] {
       let begin = [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("MULTI")]
-      let replies = try await send(begin + commands + [RemoteCommand("EXEC")], patience: patience)
+      let replies = try await send(
+        begin + commands + [RemoteCommand("EXEC")], key: key, patience: patience)
       // The first error is why the others are.
       for reply in replies { try check(reply) }
       guard case .array(let results) = replies.last, results.count == commands.count else {
@@ -159,11 +169,17 @@
     }
 
     func check(_ reply: RemoteReply) throws {
-      guard case .error(let word) = reply else { return }
+      guard case .error(let text) = reply else { return }
+      let word = text.prefix { $0 != " " }
       let why =
-        word == "MOVED" || word == "CROSSSLOT"
-        ? ": it is part of a cluster, which is not supported"
-        : ""
+        switch word {
+        case "MOVED", "ASK": ": it is part of a cluster, so RemoteServer.cluster has to be set"
+        case "CLUSTERDOWN": ": its cluster has no server for some slots"
+        case "CROSSSLOT": ": keys of different slots of a cluster do not go together"
+        case "TRYAGAIN": ": the slot of several keys is being moved"
+        case "LOADING": ": it has started, and still loads its data"
+        default: ""
+        }
       throw failed(LarderError(.remote, "The server of tier \(name) answered \(word)\(why)."))
     }
 

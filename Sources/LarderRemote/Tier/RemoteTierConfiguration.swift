@@ -42,6 +42,12 @@
     /// Of how many keys it is remembered that the server has nothing; 10,000 by default.
     public var absentCountLimit = 10_000
 
+    /// Of one in how many entries that are read it is measured how stale copies of them become:
+    /// once in their life the version is compared with the server's. 0, the default: of none.
+    ///
+    /// Costs a small command each. What it finds is in ``RemoteTierStatistics``.
+    public var stalenessSampling = 0
+
     /// The time, for expirations.
     public var clock = CacheClock.system
 

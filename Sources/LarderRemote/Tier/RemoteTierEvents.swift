@@ -19,6 +19,7 @@
 
     let absences: RemoteAbsences
     let changes = RemoteChanges()
+    let staleness: RemoteStaleness
     private let prefix: [UInt8]
     private let keyCoder: KeyCoder<Key>
     private let onDisconnect: RemoteDisconnection
@@ -31,11 +32,15 @@
       onDisconnect = configuration.onDisconnect
       clock = configuration.clock
       absences = RemoteAbsences(limit: configuration.absentCountLimit, clock: configuration.clock)
+      staleness = RemoteStaleness(
+        sampling: configuration.stalenessSampling, clock: configuration.clock)
     }
 
     func receive(_ event: RemoteEvent) {
       switch event {
       case .invalidated(let keys): invalidate(keys)
+      // Who waits for a change is not told of it: they are to ask.
+      case .untracked(let key): wrote(key)
       case .flushed:
         state.withLock { $0.figures.flushes += 1 }
         forgetAll()
@@ -44,11 +49,18 @@
       }
     }
 
-    private func invalidate(_ keys: [[UInt8]]) {
+    /// A key was written or removed: by others, or by this tier, of which nobody tells.
+    func wrote(_ key: [UInt8]) {
+      absences.forget(key)
+      changes.change(key)
+      staleness.change(key)
+    }
+
+    /// Tells the caches of keys that have changed.
+    func invalidate(_ keys: [[UInt8]]) {
       var changed: [Key] = []
       for bytes in keys where bytes.starts(with: prefix) {
-        absences.forget(bytes)
-        changes.change(bytes)
+        wrote(bytes)
         // What is no key of ours has no copies.
         guard let key = try? keyCoder.decode(Data(bytes.dropFirst(prefix.count))) else { continue }
         changed.append(key)
@@ -64,6 +76,7 @@
     private func forgetAll() {
       absences.forgetAll()
       changes.changeAll()
+      staleness.changeAll()
       for listener in state.withLock({ Array($0.listeners.values) }) { listener.addAll() }
     }
 
@@ -81,6 +94,7 @@
     private func lose() {
       absences.forgetAll()
       changes.changeAll()
+      staleness.changeAll()
       guard let time = onDisconnect.graceTime else {
         state.withLock { $0.figures.lostConnections += 1 }
         return forgetAll()
@@ -125,6 +139,7 @@
       statistics.flushes = figures.flushes
       statistics.connections = figures.connections
       statistics.lostConnections = figures.lostConnections
+      staleness.add(to: &statistics)
       return statistics
     }
   }

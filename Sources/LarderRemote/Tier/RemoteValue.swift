@@ -17,6 +17,7 @@
   /// A marker of somebody who loads the value is a version and a 2, and nothing more.
   enum RemoteValue {
     static let versionBytes = 16
+    static let markerBytes = versionBytes + 1
     private static let format: UInt8 = 1
     private static let markerFormat: UInt8 = 2
     private static let hasCost: UInt8 = 1
@@ -44,7 +45,7 @@
     }
 
     static func isMarker(_ bytes: [UInt8]) -> Bool {
-      bytes.count == versionBytes + 1 && bytes.last == markerFormat
+      bytes.count == markerBytes && bytes.last == markerFormat
     }
 
     /// - Throws: `.incompatibleVersion` for another format, `.damaged` for what is none.

@@ -61,6 +61,7 @@ struct LogStat: ParsableCommand {
     rows.append(("overwritten", Quantity.count(s.overwritten)))
     rows.append(("removed", Quantity.count(s.removed)))
     rows.append(("lost", Quantity.count(s.lost)))
+    rows.append(("numbers skipped", Quantity.count(s.skipped)))
     rows.append(("wraps", Quantity.count(s.wraps)))
     rows.append(("next number", Quantity.count(s.nextSequence)))
     rows.append(("on the disk to", Quantity.count(s.syncedSequence)))
@@ -103,6 +104,7 @@ struct LogStat: ParsableCommand {
     object.add("overwritten", s.overwritten)
     object.add("removed", s.removed)
     object.add("lost", s.lost)
+    object.add("skipped", s.skipped)
     object.add("wraps", s.wraps)
     object.add("writerProcess", s.writerProcess)
     object.add("format", s.format)
@@ -128,8 +130,9 @@ struct LogStat: ParsableCommand {
     return "\(TimeText.utc(oldest)) to \(TimeText.utc(newest))"
   }
 
-  /// How many numbers a consumer has before it; what was overwritten meanwhile is among them.
+  /// How many messages a consumer has before it, of those that the log holds.
   private func behind(_ acknowledged: UInt64, _ statistics: LogStatistics) -> UInt64 {
-    statistics.nextSequence.subtracting(clamping: 1).subtracting(clamping: acknowledged)
+    let numbers = statistics.nextSequence.subtracting(clamping: 1)
+    return min(numbers.subtracting(clamping: acknowledged), UInt64(statistics.count))
   }
 }

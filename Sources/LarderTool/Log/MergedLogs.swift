@@ -24,7 +24,12 @@ final class MergedLogs {
   init(
     _ files: [String], last: UInt64, _ selection: MessageSelection, _ format: MessageFormat
   ) throws {
-    sources = try files.map { try MergedLog($0, last: last, selection, format) }
+    // Their paths, as they were given, where files of several folders have one name.
+    let short = files.map { URL(fileURLWithPath: $0).lastPathComponent }
+    let names = Set(short).count == short.count ? short : files
+    sources = try zip(files, names).map { file, name in
+      try MergedLog(file, named: name, last: last, selection, format)
+    }
   }
 
   func run(follows: Bool) throws {
@@ -99,16 +104,17 @@ private final class MergedLog {
   private var last: UInt64?
 
   init(
-    _ file: String, last count: UInt64, _ selection: MessageSelection, _ format: MessageFormat
+    _ file: String, named name: String, last count: UInt64, _ selection: MessageSelection,
+    _ format: MessageFormat
   ) throws {
     self.file = file
     self.selection = selection
-    name = TerminalText.escaped(URL(fileURLWithPath: file).lastPathComponent, isLine: true)
+    self.name = TerminalText.escaped(name, isLine: true)
     identity = FileIdentity(file)
     ring = try LogCreation.read(file)
     reader = try ring.makeReader()
     printer = MessagePrinter(format, selection, path: file, endsEveryMessage: true)
-    printer.name = name
+    printer.name = self.name
     let statistics = try ring.statistics()
     printer.contentFormat = statistics.format
     try selection.require(statistics.format, of: file)

@@ -12,6 +12,8 @@
   final class Events: Sendable {
     private let stream: AsyncStream<RemoteEvent>
     let sink: @Sendable (RemoteEvent) -> Void
+    /// Whose they are, and where it connects to: without them there are no more events.
+    let source = Locked<(RedisConnection, ScriptedServer)?>(nil)
 
     init() {
       let (stream, continuation) = AsyncStream<RemoteEvent>.makeStream()
@@ -156,6 +158,7 @@
       let events = Events()
       let connection = try RedisConnection(server)
       connection.observe(events.sink)
+      events.source.withLock { $0 = (connection, scripted) }
       let error = await remoteError {
         try await connection.send([RemoteCommand("PING")], patience: nil)
       }
@@ -189,9 +192,12 @@
 
     @Test(arguments: ["", "$100\r\nabc", "*3\r\n:1\r\n"])
     func silenceAndHalfRepliesEndByTheTimeOut(_ text: String) async throws {
-      let (error, events, _) = try await Self.failure({ $0.timeout = .milliseconds(250) }) {
-        _, arrival in
-        arrival == 0 ? [Self.welcome] : [.say(text)]
+      let (error, events, _) = try await Self.failure({
+        $0.timeout = .milliseconds(250)
+        // Where the call ended before there was a connection.
+        $0.keepAlive = .milliseconds(10)
+      }) { _, arrival in
+        arrival == 0 ? [Self.welcome] : arrival == 1 ? [.say(text)] : []
       }
       #expect(error?.code == .timedOut)
       #expect(await events.first { if case .lost = $0 { true } else { false } } != nil)
@@ -253,6 +259,8 @@
         try await connection.send([RemoteCommand("A")], patience: .milliseconds(10))
       }
       #expect(first?.code == .timedOut)
+      // Both at once would be one arrival.
+      while !scripted.received.suffix(7).elementsEqual("$1\r\nA\r\n".utf8) { await Task.yield() }
       let second = try await connection.send([RemoteCommand("B")], patience: nil)
       #expect(second == [.status("second")])
       #expect(connection.epoch == 1)

@@ -42,6 +42,10 @@
       #expect(Self.parse("+OK\r\n") == [.status("OK")])
       #expect(Self.parse("-WRONGTYPE this is secret\r\n") == [.error("WRONGTYPE")])
       #expect(Self.parse("-secret\r\n") == [.error("ERR")])
+      #expect(Self.parse("-ASK 07 ::1:07\r\n") == [.error("ASK 7 ::1:7")])
+      for text in ["MOVED 1 ?:6379", "MOVED 16384 a:1", "MOVED 1 a:0", "MOVED 1 a:1 secret"] {
+        #expect(Self.parse("-\(text)\r\n") == [.error("MOVED")])
+      }
       #expect(Self.parse("!10\r\nBUSY a\r\nbc\r\n") == [.error("BUSY")])
       #expect(Self.parse(":-9223372036854775808\r\n") == [.integer(.min)])
       #expect(Self.parse("$3\r\na\r\n\r\n") == [.bytes([97, 13, 10])])
@@ -115,7 +119,8 @@
     // MARK: - Fuzzing
 
     private static let corpus: [[UInt8]] = [
-      "+OK\r\n", "-ERR no\r\n", ":12\r\n", "$5\r\nhello\r\n", "$-1\r\n", "_\r\n", "#t\r\n",
+      "+OK\r\n", "-ERR no\r\n", "-MOVED 12 h:9\r\n", "!10\r\nASK 5 ::1:8\r\n", ":12\r\n",
+      "$5\r\nhello\r\n", "$-1\r\n", "_\r\n", "#t\r\n",
       ",1.25\r\n",
       "(99999999999999999999\r\n", "!7\r\nERR bad\r\n", "=8\r\ntxt:abcd\r\n",
       "*2\r\n$1\r\na\r\n:1\r\n",

@@ -133,6 +133,13 @@
     }
 
     private static func word(_ text: ArraySlice<UInt8>) -> String {
+      let whole = String(decoding: text, as: UTF8.self)
+      if let parts = try? /(MOVED|ASK) ([0-9]{1,9}) ([a-zA-Z0-9.:_%-]{0,255}):([0-9]{1,9})/
+        .matchingSemantics(.unicodeScalar).wholeMatch(in: whole)?.output,
+        let slot = Int(parts.2), slot < 16_384, let port = Int(parts.4), 1...65_535 ~= port
+      {
+        return "\(parts.1) \(slot) \(parts.3):\(port)"
+      }
       let word = text.prefix { $0 != 32 }
       let isWord = (1...24).contains(word.count) && word.allSatisfy { (65...90).contains($0) }
       return isWord ? String(decoding: Array(word), as: UTF8.self) : "ERR"

@@ -40,7 +40,9 @@
     func observe(_ sink: @escaping @Sendable (RemoteEvent) -> Void) {
       state.withLock { $0.sink = sink }
     }
-    func send(_ commands: [RemoteCommand], patience: Duration?) async throws -> [RemoteReply] {
+    func send(
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
+    ) async throws -> [RemoteReply] {
       let answer = state.withLock { state in
         state.sent.append(commands)
         return state.answer

@@ -25,7 +25,11 @@ enum QueueKillFamily {
           try model.check(isKilled: true)
         }
       }
-      if holds { run.trial("the end, after \(plan.kills) kills") { try model.finish() } }
+      if holds {
+        run.trial("the end, after \(plan.kills) kills") {
+          try model.finish { run.note("the end, \($0) done") }
+        }
+      }
       if run.orders.isOnlyCase || plan.jobs >= 100_000 { run.tell(model.summary) }
       if !run.orders.keeps { Workplace.remove(URL(fileURLWithPath: orders.folder)) }
     }
@@ -98,7 +102,9 @@ private struct QueueKillModel {
   }
 
   /// Does what is left, and looks at everything.
-  mutating func finish() throws {
+  ///
+  /// - Parameter progress: Told every few seconds how many jobs were done.
+  mutating func finish(_ progress: (UInt64) -> Void) throws {
     let shop = try QueueShop(plan)
     let failures = Failures()
     let done = DispatchSemaphore(value: 0)
@@ -108,7 +114,11 @@ private struct QueueKillModel {
         done.signal()
       }
     }
-    for _ in 0..<QueuePlan.workers { done.wait() }
+    for _ in 0..<QueuePlan.workers {
+      while done.wait(timeout: .now() + 5) == .timedOut {
+        progress(try shop.queue.statistics.done)
+      }
+    }
     if let failure = failures.first { throw failure }
     // A worker that found nothing may have missed what another one gave back.
     while try shop.work() {}

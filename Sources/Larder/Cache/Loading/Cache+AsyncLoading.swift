@@ -136,7 +136,8 @@ extension Cache {
   ) {
     guard let ongoing = loads.joinUnlessBusy(key) else { return }
     start(ongoing, key) { [self] run in
-      try await loadAndStore(run, ongoing, key, true, .allowed, load)
+      let permission = await permission(forKey: key, again: true)
+      return try await loadAndStore(run, ongoing, key, true, permission, load)
     }
   }
 
@@ -150,23 +151,22 @@ extension Cache {
     ) { ongoing in
       start(ongoing, key) { [self] run in
         if let value = memoryCache.peek(forKey: key) { return value }
-        while true {
-          let permission: CacheTierLoad<Value>
-          do {
-            if let entry = try await lowerEntry(forKey: key) { return entry.value }
-            permission = await self.permission(forKey: key)
-          } catch {
+        var permission: CacheTierLoad<Value>?
+        for _ in 0..<maximumLooks {
+          var failure: (any Error)?
+          do { if let entry = try await lowerEntry(forKey: key) { return entry.value } } catch {
             // A tier that fails, and has counted that, is no reason not to load.
-            permission = .allowed
+            failure = error
           }
+          permission = await self.permission(forKey: key, failure: failure)
           if Task.isCancelled {
             // Nobody waits for it any longer, here: elsewhere perhaps.
-            if case .granted(let lease) = permission { await lease.release() }
+            if case .granted(let lease)? = permission { await lease.release() }
             throw CancellationError()
           }
-          if case .changed = permission { continue }
-          return try await loadAndStore(run, ongoing, key, false, permission, load)
+          guard case .changed? = permission, failure == nil else { break }
         }
+        return try await loadAndStore(run, ongoing, key, false, permission, load)
       }
     }
   }
@@ -189,35 +189,60 @@ extension Cache {
 
   private func loadAndStore(
     _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
-    _ permission: CacheTierLoad<Value>,
+    _ permission: CacheTierLoad<Value>?,
     _ load: @Sendable () async throws -> LoadedValue<Value?>
   ) async throws -> Value? {
     let start = ContinuousClock.now
     let outcome: Result<LoadedValue<Value?>, any Error>
     do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
     count(run, outcome, since: start)
-    if case .granted(let lease) = permission {
-      guard let entry = (try? outcome.get()).flatMap({ entry($0) }) else {
-        await lease.release()
-        let loaded = try outcome.get()
-        await keep(loaded, key, of: ongoing, replaces: replaces)
-        return loaded.value
-      }
-      await publish(entry, key, of: ongoing, lease)
-      return entry.value
-    }
-    let loaded = try outcome.get()
-    await keep(loaded, key, of: ongoing, replaces: replaces)
-    return loaded.value
+    await keep(outcome, key, of: ongoing, replaces: replaces, permission)
+    return try outcome.get().value
   }
 
-  /// Whether to load what no tier has: the farthest one says so, if it can suspend.
-  func permission(forKey key: Key) async -> CacheTierLoad<Value> {
-    guard let slot = slots.last, slot.mayWait else { return .allowed }
-    do { return try await slot.tier.beginLoad(forKey: key) } catch {
-      slot.failures.add(1, ordering: .relaxed)
+  /// Whether what is loaded may be kept: the farthest tier says so, if others may share it.
+  ///
+  /// - Parameters:
+  ///   - failure: Why it is not known what the tiers have.
+  ///   - again: Whether they may have a value, which is loaded all the same.
+  /// - Returns: nil if that tier cannot tell.
+  func permission(
+    forKey key: Key, failure: (any Error)? = nil, again: Bool = false
+  ) async -> CacheTierLoad<Value>? {
+    // A write of ours that waits is made after all that others have written by now.
+    guard let slot = slots.last, slot.mayWait, queue?.write(forKey: key) == nil else {
       return .allowed
     }
+    // It would not answer this either, and nobody should wait for that twice.
+    if (failure as? LarderError)?.code == .timedOut || Task.isCancelled { return nil }
+    do {
+      if again { return try await slot.tier.beginReload(forKey: key) }
+      return try await slot.tier.beginLoad(forKey: key)
+    } catch {
+      slot.failures.add(1, ordering: .relaxed)
+      return nil
+    }
+  }
+
+  /// Stores what was loaded, as far as that is permitted.
+  ///
+  /// Without permission others may have written the key meanwhile, and nobody would tell: then
+  /// it is kept nowhere.
+  func keep(
+    _ outcome: Result<LoadedValue<Value?>, any Error>, _ key: Key, of ongoing: MemoryLoad<Value>,
+    replaces: Bool, _ permission: CacheTierLoad<Value>?
+  ) async {
+    switch permission {
+    case .granted(let lease)?:
+      if let entry = (try? outcome.get()).flatMap({ entry($0) }) {
+        return await publish(entry, key, of: ongoing, lease)
+      }
+      await lease.release()
+    case .allowed?: break
+    case .changed?, nil: return
+    }
+    guard case .success(let loaded) = outcome else { return }
+    await keep(loaded, key, of: ongoing, replaces: replaces)
   }
 
   /// Stores what was loaded while others waited for it, unless the key was changed meanwhile.
@@ -231,6 +256,7 @@ extension Cache {
     do {
       guard try await lease.publish(entry) else { return forget(key) }
       try await writeTiers(entry, key, nil, above: slots.count - 1)
+      await dropCopies(of: key, unless: token)
       settle(entry, key, token)
     } catch {
       forget(key)
@@ -253,7 +279,7 @@ extension Cache {
       } else {
         memoryCache.remove(forKey: key)
       }
-      rememberAbsence(loaded, key)
+      rememberAbsence(loaded, key, token)
     } catch {
       report(key, error)
     }

@@ -22,7 +22,8 @@ extension Cache {
   /// returned.
   ///
   /// That there is nothing under a key is remembered, as by
-  /// `valueIfFound(forKey:cost:expiration:orLoad:)`. In all else as
+  /// `valueIfFound(forKey:cost:expiration:orLoad:)`. Other caches that share a tier may load the
+  /// same keys at the same time; see ``CacheTier/beginReload(forKey:)``. In all else as
   /// `value(forKey:cost:expiration:orLoad:)`.
   ///
   /// - Parameters:
@@ -74,14 +75,14 @@ extension Cache {
         }
         let own = missing + due
         if own.isEmpty { return }
+        let permissions = own.map { permissionNow(forKey: $0.key, again: true) }
         let start = ContinuousClock.now
         let outcome = Result { try load(own.map(\.key)) }
         countCall(run, outcome, since: start)
         for (number, (key, ongoing)) in own.enumerated() {
           let loaded = outcome.map { found($0[key]) }
-          if case .success(let loaded) = loaded {
-            keep(loaded, key, of: ongoing, replaces: number >= missing.count)
-          }
+          let replaces = number >= missing.count
+          keep(loaded, key, of: ongoing, replaces: replaces, permissions[number])
           loads.end(ongoing, key, with: loaded.map(\.value))
         }
       }
@@ -157,17 +158,19 @@ extension Cache {
       Task {
         let own = replaces ? own : await missing(of: own)
         if own.isEmpty { return }
+        var permissions: [CacheTierLoad<Value>?] = []
+        for (key, _) in own {
+          permissions.append(await permission(forKey: key, again: true))
+        }
         let start = ContinuousClock.now
         let outcome: Result<[Key: LoadedValue<Value>], any Error>
         do { outcome = .success(try await load(own.map(\.key))) } catch {
           outcome = .failure(error)
         }
         countCall(run, outcome, since: start)
-        for (key, ongoing) in own {
+        for ((key, ongoing), permission) in zip(own, permissions) {
           let loaded = outcome.map { found($0[key]) }
-          if case .success(let loaded) = loaded {
-            await keep(loaded, key, of: ongoing, replaces: replaces)
-          }
+          await keep(loaded, key, of: ongoing, replaces: replaces, permission)
           loads.end(ongoing, key, with: loaded.map(\.value))
         }
       }

@@ -23,7 +23,9 @@ extension Cache {
   ///
   /// A tier that cannot be read does not keep the value from being loaded, nor one that
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
-  /// statistics tell.
+  /// statistics tell. If the farthest tier is shared with others and cannot say whether to load
+  /// (``CacheTier/beginLoad(forKey:)``), what is loaded is returned, and kept nowhere: others may
+  /// have changed the key meanwhile.
   ///
   /// If the memory's configuration sets
   /// ``LarderCore/MemoryCacheConfiguration/refreshAfter``, the first caller that finds a
@@ -146,7 +148,7 @@ extension Cache {
   ) throws -> Value? {
     guard let ongoing = loads.joinUnlessBusy(key) else { return old }
     let outcome = outcome(of: ongoing, key) {
-      try loadAndStore($0, ongoing, key, true, .allowed, load)
+      try loadAndStore($0, ongoing, key, true, permissionNow(forKey: key, again: true), load)
     }
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
@@ -161,18 +163,17 @@ extension Cache {
       outcome(of: ongoing, key) { run in
         // Another load may have ended between this one's miss and its beginning.
         if let value = memoryCache.peek(forKey: key) { return value }
-        while true {
-          let permission: CacheTierLoad<Value>
-          do {
-            if let entry = try lowerEntry(forKey: key) { return entry.value }
-            permission = permissionNow(forKey: key)
-          } catch {
+        var permission: CacheTierLoad<Value>?
+        for _ in 0..<maximumLooks {
+          var failure: (any Error)?
+          do { if let entry = try lowerEntry(forKey: key) { return entry.value } } catch {
             // A tier that fails, and has counted that, is no reason not to load.
-            permission = .allowed
+            failure = error
           }
-          if case .changed = permission { continue }
-          return try loadAndStore(run, ongoing, key, false, permission, load)
+          permission = permissionNow(forKey: key, failure: failure)
+          guard case .changed? = permission, failure == nil else { break }
         }
+        return try loadAndStore(run, ongoing, key, false, permission, load)
       }
     }
   }
@@ -191,26 +192,38 @@ extension Cache {
 
   private func loadAndStore(
     _ run: MemoryLoadRun, _ ongoing: MemoryLoad<Value>, _ key: Key, _ replaces: Bool,
-    _ permission: CacheTierLoad<Value>, _ load: () throws -> LoadedValue<Value?>
+    _ permission: CacheTierLoad<Value>?, _ load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
     let start = ContinuousClock.now
     let outcome = Result { try load() }
     count(run, outcome, since: start)
-    if case .granted(let lease) = permission {
-      if let entry = (try? outcome.get()).flatMap({ entry($0) }) {
-        try blocking { await self.publish(entry, key, of: ongoing, lease) }
-        return entry.value
-      }
-      try blocking { await lease.release() }
-    }
-    let loaded = try outcome.get()
-    keep(loaded, key, of: ongoing, replaces: replaces)
-    return loaded.value
+    keep(outcome, key, of: ongoing, replaces: replaces, permission)
+    return try outcome.get().value
   }
 
-  private func permissionNow(forKey key: Key) -> CacheTierLoad<Value> {
+  /// As the suspending form.
+  func permissionNow(
+    forKey key: Key, failure: (any Error)? = nil, again: Bool = false
+  ) -> CacheTierLoad<Value>? {
     guard let slot = slots.last, slot.mayWait else { return .allowed }
-    return (try? blocking { await self.permission(forKey: key) }) ?? .allowed
+    return try? blocking {
+      await self.permission(forKey: key, failure: failure, again: again)
+    }
+  }
+
+  /// As the suspending form.
+  func keep(
+    _ outcome: Result<LoadedValue<Value?>, any Error>, _ key: Key, of ongoing: MemoryLoad<Value>,
+    replaces: Bool, _ permission: CacheTierLoad<Value>?
+  ) {
+    if case .allowed? = permission {
+      guard case .success(let loaded) = outcome else { return }
+      return keep(loaded, key, of: ongoing, replaces: replaces)
+    }
+    // What is thrown is what did not wait, and nothing does not.
+    try? blocking {
+      await self.keep(outcome, key, of: ongoing, replaces: replaces, permission)
+    }
   }
 
   /// Stores what was loaded, in every tier, unless the key was written or removed meanwhile.
@@ -228,13 +241,16 @@ extension Cache {
       if ongoing.isSuperseded { return }
       if let entry { return try store(entry, key, token) }
       if replaces { try storeNothing(key) } else { memoryCache.remove(forKey: key) }
-      rememberAbsence(loaded, key)
+      rememberAbsence(loaded, key, token)
     } catch {
       report(key, error)
     }
   }
 
   // MARK: - Both
+
+  /// How often to look again because others changed the key, before it is loaded all the same.
+  var maximumLooks: Int { 10 }
 
   func required(_ value: Value?) throws -> Value {
     guard let value else {
@@ -250,12 +266,14 @@ extension Cache {
   }
 
   /// A load found nothing. The key's lock is held.
-  func rememberAbsence(_ loaded: LoadedValue<Value?>, _ key: Key) {
+  func rememberAbsence(_ loaded: LoadedValue<Value?>, _ key: Key, _ token: Writers.Token) {
     guard loaded.value == nil, loaded.isStored,
       let life = loaded.expiration ?? negativeLifetime.map(Expiration.after)
     else { return }
     hasAbsent.store(true, ordering: .releasing)
     absent.set(true, forKey: key, expiration: life)
+    // A removal of everything does not wait for the key's lock.
+    if !writers.isGoodForAll(token) { absent.remove(forKey: key) }
   }
 
   func isKnownAbsent(_ key: Key) -> Bool {

@@ -16,7 +16,7 @@ extension Cache {
   func followTiers() {
     for (depth, slot) in slots.enumerated() {
       guard let invalidations = slot.tier.invalidations() else { continue }
-      slot.isFollowed.store(true, ordering: .releasing)
+      followedDepth.store(depth, ordering: .releasing)
       for above in slots[..<depth] {
         // The slot counts the failure; the copies end with their time to live.
         try? above.removeAll(progress: nil)
@@ -89,8 +89,26 @@ extension Cache {
 
   /// While the tiers were suspended nothing could be removed from them.
   func removeCopiesAfterSuspension() async {
-    if let depth = slots.lastIndex(where: { $0.isFollowed.load(ordering: .acquiring) }) {
-      await removeCopies(above: depth)
+    let depth = followedDepth.load(ordering: .acquiring)
+    if depth >= 0 { await removeCopies(above: depth) }
+  }
+
+  /// Removes copies that were written while all others were removed, which waited for no writer.
+  /// The key's lock is held.
+  ///
+  /// What is removed behind this check removes them, too.
+  func dropCopies(of key: Key, unless token: Writers.Token) async {
+    if writers.isGoodForAll(token) { return }
+    for slot in slots[..<max(0, followedDepth.load(ordering: .acquiring))].reversed() {
+      do { try await slot.remove(forKey: key, durability: nil) } catch { report(key, error) }
+    }
+  }
+
+  /// As the suspending form.
+  @usableFromInline
+  func dropCopies(of key: Key) {
+    for slot in slots[..<max(0, followedDepth.load(ordering: .acquiring))].reversed() {
+      do { try slot.remove(forKey: key, durability: nil) } catch { report(key, error) }
     }
   }
 

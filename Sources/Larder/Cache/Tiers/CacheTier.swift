@@ -127,8 +127,19 @@ public protocol CacheTier<Key, Value>: Sendable {
   ///
   /// - Parameter key: The key.
   /// - Returns: Whether to load, or to look again.
-  /// - Throws: Why it cannot be told: the cache loads then.
+  /// - Throws: Why it cannot be told. The cache loads then, and keeps nothing of it.
   func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value>
+
+  /// Asks how to store what is loaded although the tier may have it, or others may be loading it:
+  /// to replace an old value, or many at once.
+  ///
+  /// As ``beginLoad(forKey:)``, but keeps nobody waiting.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The right to store it unless the key is changed before; or `.allowed`, to store it
+  ///   in any case, as by default.
+  /// - Throws: Why it cannot be told. The cache loads then, and keeps nothing of it.
+  func beginReload(forKey key: Key) async throws -> CacheTierLoad<Value>
 
   /// How long copies of its entries may live in memory and in the tiers above, at most; nil, the
   /// default: as long as they would otherwise.
@@ -210,6 +221,13 @@ extension CacheTier {
   /// - Returns: `.allowed`.
   /// - Complexity: O(1).
   public func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value> { .allowed }
+
+  /// It is stored in any case.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: `.allowed`.
+  /// - Complexity: O(1).
+  public func beginReload(forKey key: Key) async throws -> CacheTierLoad<Value> { .allowed }
 
   /// No limit.
   ///

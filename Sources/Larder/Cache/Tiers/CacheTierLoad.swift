@@ -4,9 +4,9 @@
 ///
 /// **Concurrency.** A value; safe to pass between threads.
 public enum CacheTierLoad<Value: Sendable>: Sendable {
-  /// Load it: others may do so, too.
+  /// Load it, and store it whatever is written meanwhile: others may do so, too.
   case allowed
-  /// Load it: nobody else does.
+  /// Load it, and store it by these means alone.
   case granted(CacheTierLease<Value>)
   /// Somebody else loaded it, or gave up: look again.
   case changed

@@ -29,9 +29,6 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same, if it is a disk: calls to it are specialised for its keys and values.
   @usableFromInline let disk: DiskCache<Key, Value>?
 
-  /// Whether others than the cache change it, and it tells of that.
-  let isFollowed = Atomic(false)
-
   @usableFromInline let hits = Atomic<UInt64>(0)
   @usableFromInline let misses = Atomic<UInt64>(0)
   @usableFromInline let writes = Atomic<UInt64>(0)

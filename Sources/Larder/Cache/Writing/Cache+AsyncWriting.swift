@@ -60,6 +60,7 @@ extension Cache {
         forget(key)
         throw error
       }
+      await dropCopies(of: key, unless: token)
     }
     if let entry { settle(entry, key, token) } else { forget(key) }
   }

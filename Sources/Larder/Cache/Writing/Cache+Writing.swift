@@ -82,6 +82,7 @@ extension Cache {
         forget(key)
         throw error
       }
+      if !writers.isGoodForAll(token) { dropCopies(of: key) }
     }
     settle(entry, key, token)
   }

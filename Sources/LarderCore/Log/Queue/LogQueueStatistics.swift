@@ -4,8 +4,7 @@
 ///
 /// **Concurrency.** A value; safe to pass between threads. All figures are of the same moment.
 public struct LogQueueStatistics: Sendable, Hashable {
-  /// Messages that can be received now, or as soon as the window admits them. Numbers of the log
-  /// that no message has any more count until the queue reaches them.
+  /// Messages that can be received now, or as soon as the window admits them.
   public internal(set) var ready: Int
   /// Messages that workers have, and whose leases last.
   public internal(set) var leased: Int

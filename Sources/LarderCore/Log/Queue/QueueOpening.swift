@@ -13,6 +13,8 @@ struct QueueOpening {
   let watermark: UInt64
   /// What is known of messages beyond it.
   let slots: [UInt64: QueueSlot]
+  /// Numbers that no message ever had: the log skipped them when it was opened.
+  let skipped: Range<UInt64>
 
   /// - Throws: As ``QueueFile/open(_:_:)``; `.full` if the log has no consumer slot left.
   init<Message>(_ name: String, of log: MessageLog<Message>, window: Int) throws {
@@ -33,6 +35,8 @@ struct QueueOpening {
     try log.handle.files.apply(to: request.path)
     self.file = file
     self.recovery = recovery
+    let first = statistics.opened_sequence
+    skipped = first.subtracting(clamping: statistics.opened_skipped)..<first
     let acknowledged = known ?? 0
     self.acknowledged = acknowledged
     // Who has the slot now got it when the message that had it before was done.

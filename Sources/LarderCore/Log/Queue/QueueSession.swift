@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import CLarder
 import Foundation
 
 /// A message on its way to a worker.
@@ -28,6 +29,8 @@ final class QueueSession<Message: Sendable> {
   private var acknowledged: UInt64
   /// Nobody knows what was there before the first message that a new queue reads.
   private var countsLost: Bool
+  /// Numbers that no message ever had.
+  private let skipped: Range<UInt64>
 
   init(
     name: String, log: MessageLog<Message>, configuration: LogQueueConfiguration<Message>,
@@ -39,6 +42,7 @@ final class QueueSession<Message: Sendable> {
     file = opened.file
     acknowledged = opened.acknowledged
     recovered = opened.slots
+    skipped = opened.skipped
     countsLost = opened.watermark > 0 || !opened.slots.isEmpty
     state = QueueState(
       window: UInt64(file.header.window), watermark: opened.watermark, lastToken: lastToken)
@@ -98,15 +102,22 @@ final class QueueSession<Message: Sendable> {
 
   /// Counts the numbers before this one that no message has any more.
   private func skip(to sequence: UInt64) {
-    let missing = sequence.subtracting(clamping: state.frontier.adding(clamping: 1))
-    if missing > 0 {
+    if sequence > state.frontier.adding(clamping: 1) {
       let known = recovered.filter { $0.key < sequence }
       for number in known.keys { recovered[number] = nil }
       let finished = known.values.count { $0.state != .pending }
-      if countsLost { state.counts.lost += missing.subtracting(clamping: UInt64(finished)) }
+      if countsLost {
+        state.counts.lost += unread(before: sequence).subtracting(clamping: UInt64(finished))
+      }
       state.skip(through: sequence - 1)
     }
     countsLost = true
+  }
+
+  /// How many numbers between the last message that was read and this one were given to messages.
+  private func unread(before sequence: UInt64) -> UInt64 {
+    let first = min(state.frontier.adding(clamping: 1), sequence)
+    return sequence - first - UInt64(skipped.clamped(to: first..<sequence).count)
   }
 
   // MARK: - Finishing
@@ -150,8 +161,10 @@ final class QueueSession<Message: Sendable> {
   func statistics(at now: Duration) throws(LarderError) -> LogQueueStatistics {
     state.expire(at: now)
     let phases = state.phases
-    let newest = try log.handle.nextSequence(waits: false).subtracting(clamping: 1)
-    let unread = newest.subtracting(clamping: state.frontier)
+    let raw = try log.handle.rawStatistics(waits: false)
+    // Of a log that has lost messages there are no more than it holds.
+    let held = raw.count.subtracting(clamping: UInt64(state.count))
+    let unread = min(unread(before: raw.next_sequence), held)
     let finished = recovered.values.count { $0.state != .pending }
     return LogQueueStatistics(
       ready: phases.ready + Int(clamping: unread) - min(finished, Int(clamping: unread)),

@@ -211,4 +211,36 @@ import Testing
     queue = try fixture.reopen()
     #expect(try queue.drain() == [4])
   }
+
+  /// As after a reboot: the log skips the numbers that it may have given. They were no messages.
+  @Test(arguments: [true, false]) func numbersThatALogSkipsAreNoMessages(isDrained: Bool) throws {
+    let original = try QueueFixture()
+    let queue = try original.queue()
+    try original.append(1...5)
+    for _ in 1...(isDrained ? 5 : 3) {
+      let job = try #require(try queue.poll(leaseFor: .seconds(60)))
+      #expect(try queue.acknowledge(job))
+    }
+    try original.log.close()
+    let folder = original.directory.file("copy")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    for file in ["log", "log.queue-work"] {
+      try FileManager.default.copyItem(
+        at: original.directory.file(file), to: folder.appendingPathComponent(file))
+    }
+    let log = try MessageLog(
+      fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse,
+      coder: .string)
+    try #require(log.statistics.skipped > 0)
+    // Before the queue is opened, so that the gap is not at the end.
+    try log.append("6")
+    let copy = try log.queue(named: "work")
+    #expect(try copy.statistics.ready == (isDrained ? 1 : 3))
+    try log.append("7")
+    #expect(try copy.statistics.ready == (isDrained ? 2 : 4))
+    while let job = try copy.poll(leaseFor: .seconds(60)) { try copy.acknowledge(job) }
+    let statistics = try copy.statistics
+    #expect(statistics.done == (isDrained ? 2 : 4) && statistics.lost == 0)
+    #expect(statistics.ready == 0 && statistics.leased == 0)
+  }
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import Foundation
+
+  /// What the command line asks for.
+  struct Options {
+    enum Family: String, CaseIterable {
+      case simulation, processes
+
+      var summary: String {
+        switch self {
+        case .simulation: "simulated machines, network and server, a seed each"
+        case .processes: "processes and a real server, kills and cut connections"
+        }
+      }
+    }
+
+    /// What this process is to do: one that was started by a person starts others.
+    enum Duty: String {
+      case supervise, work, client
+    }
+
+    var duty = Duty.supervise
+    var families = Family.allCases
+    var seconds: Double?
+    var seed = UInt64.random(in: 0..<1_000_000_000)
+    /// How many seeds to simulate; nil: as many as there is time for.
+    var count: Int?
+    var operations = 1_000_000
+    var plant: Plant?
+    var isShort = false
+    var stops = false
+    var isHelp = false
+    /// What a client is told by who started it.
+    var client: [String] = []
+
+    static var usage: String {
+      let families = Family.allCases.map { family in
+        "  \(family.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)) \(family.summary)"
+      }
+      return """
+        Usage: LarderRemoteTorture [options]
+
+        Hurts caches over a server in every way they must survive, for about a minute,
+        and checks that no read was older than promised. Prints one line for each
+        family of trials and ends with 'N passed, M failed'. Fails if anything did.
+
+          --family NAME     only this family
+          --seconds N       time for everything together (default 60)
+          --seed N          seed of all random choices (default: a new one, printed)
+          --count N         how many seeds to simulate (default: what there is time for)
+          --operations N    of all processes in a history (default 1000000)
+          --short           a few seconds
+          --stop            stop at the first failure
+          --plant NAME      behave as if the library had a defect, which is then to be
+                            found: \(Plant.allCases.map(\.rawValue).joined(separator: ", "))
+          --help            this text
+
+        Families:
+        \(families.joined(separator: "\n"))
+
+        Examples:
+          LarderRemoteTorture --seconds 120
+          LarderRemoteTorture --family simulation --seed 42 --count 1
+        """
+    }
+
+    init(_ arguments: some Sequence<String>) throws(UsageError) {
+      var rest = Array(arguments)[...]
+      while let argument = rest.popFirst() {
+        func value() throws(UsageError) -> String {
+          guard let next = rest.popFirst() else { throw UsageError("\(argument) needs a value") }
+          return next
+        }
+        func number() throws(UsageError) -> UInt64 {
+          let text = try value()
+          guard let number = UInt64(text) else {
+            throw UsageError("\(argument) takes a number, not '\(text)'")
+          }
+          return number
+        }
+        switch argument {
+        case "--family":
+          let name = try value()
+          guard let family = Family(rawValue: name) else {
+            throw UsageError("no family is called '\(name)'")
+          }
+          families = [family]
+        case "--seconds": seconds = Double(try number())
+        case "--seed": seed = try number()
+        case "--count": count = Int(clamping: try number())
+        case "--operations": operations = max(1, Int(clamping: try number()))
+        case "--plant":
+          let name = try value()
+          guard let plant = Plant(rawValue: name) else {
+            throw UsageError("no defect is called '\(name)'")
+          }
+          self.plant = plant
+        case "--short": isShort = true
+        case "--stop": stops = true
+        case "--help", "-h": isHelp = true
+        case "--work": duty = .work
+        case "--client":
+          duty = .client
+          client = Array(rest)
+          rest = []
+        default: throw UsageError("'\(argument)' is not an option")
+        }
+      }
+    }
+
+    /// - Returns: The status to exit with.
+    func carryOut() throws -> Int32 {
+      if isHelp {
+        print(Self.usage)
+        return 0
+      }
+      switch duty {
+      case .supervise: return try supervise()
+      case .client:
+        try Client(client).live()
+        return 0
+      case .work:
+        switch families[0] {
+        case .simulation: return try SimulationFamily(self).run()
+        case .processes: return try ProcessesFamily(self).run()
+        }
+      }
+    }
+
+    /// Each family in a process of its own, so that a crash is a failure like any other, and
+    /// so that sets and dictionaries have an order that follows from the seed.
+    private func supervise() throws -> Int32 {
+      say("seed \(seed)")
+      let time = seconds ?? (isShort ? 6 : 60)
+      var failed = 0
+      for family in families {
+        var arguments = ["--work", "--family", family.rawValue, "--seed", "\(seed)"]
+        arguments += ["--seconds", "\(max(1, Int(time) / families.count))"]
+        arguments += ["--operations", "\(operations)"]
+        if let count { arguments += ["--count", "\(count)"] }
+        if let plant { arguments += ["--plant", plant.rawValue] }
+        if isShort { arguments.append("--short") }
+        if stops { arguments.append("--stop") }
+        let ending = try Child(arguments).wait()
+        if ending != 0 { failed += 1 }
+        if ending > 1 { say("FAILED \(family.rawValue): the process ended with \(ending)") }
+      }
+      say("\(families.count - failed) passed, \(failed) failed")
+      return failed > 0 ? 1 : 0
+    }
+  }
+
+  func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+  /// A process of this same program.
+  final class Child {
+    private let process = Process()
+
+    init(_ arguments: [String]) throws {
+      guard let program = Bundle.main.executableURL else {
+        throw Broken("this program has no file")
+      }
+      process.executableURL = program
+      process.arguments = arguments
+      process.standardInput = FileHandle.nullDevice
+      // Swift's own report of a crash would outlive the process and hold its output.
+      process.environment = ProcessInfo.processInfo.environment.merging(
+        ["SWIFT_BACKTRACE": "enable=no", "SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 }
+      try process.run()
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    func kill() { end(process.processIdentifier) }
+
+    /// - Returns: Its status, or more than 1000 for a signal.
+    func wait() -> Int32 {
+      process.waitUntilExit()
+      let status = process.terminationStatus
+      return process.terminationReason == .exit ? status : 1000 + status
+    }
+  }
+
+  // Outside, because within the class the system's function is hidden by its method.
+  private func end(_ process: Int32) { _ = kill(process, SIGKILL) }
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+/// Defects that a tier over a server could have. They are planted between the tier and its
+/// connection, which behaves as if the tier had them, to show that they are found.
+enum Plant: String, CaseIterable, Sendable {
+  /// What a machine writes it does not have tracked: `NOLOOP` ends that.
+  case untrackedWrites = "noloop"
+  /// The end of a connection is not heard of.
+  case deafToLoss = "no-flush"
+  /// From some time on invalidations are lost, as with `REDIRECT`, while replies go on.
+  case halfOfPair = "lost-half"
+  /// What was loaded is stored whatever has become of the marker.
+  case staleLoad = "stale-load"
+  /// That a key is absent is remembered although it was written before that was heard.
+  case staleAbsence = "stale-absence"
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import LarderRemote
+  import Synchronization
+
+  /// A connection between a tier and another one, which injects events, and has a defect if it is
+  /// to.
+  final class PlantedConnection: RemoteConnection {
+    private struct State {
+      var sink: (@Sendable (RemoteEvent) -> Void)?
+      /// Keys that are not to be heard of now.
+      var muted: [[UInt8]: Int] = [:]
+      var heard = 0
+    }
+
+    private let base: any RemoteConnection
+    private let plant: Plant?
+    private let pause: @Sendable () async -> Void
+    private let state = Mutex(State())
+
+    /// How many events are heard until half of a pair is lost.
+    private static let heardInAll = 12
+
+    /// - Parameter pause: Waits for as long as a reply may be delayed.
+    init(_ base: any RemoteConnection, _ plant: Plant?, pause: @escaping @Sendable () async -> Void)
+    {
+      self.base = base
+      self.plant = plant
+      self.pause = pause
+    }
+
+    var deliversInWireOrder: Bool { base.deliversInWireOrder }
+    var epoch: UInt64 { base.epoch }
+    func close() async { await base.close() }
+
+    func observe(_ sink: @escaping @Sendable (RemoteEvent) -> Void) {
+      state.withLock { $0.sink = sink }
+      base.observe { [weak self] event in self?.hear(event) }
+    }
+
+    /// Has the tier hear of something that did not happen.
+    func inject(_ event: RemoteEvent) { state.withLock { $0.sink }?(event) }
+
+    /// - Returns: Whether the server answered, on the connection that there was before.
+    func ping() async -> Bool {
+      let before = base.epoch
+      guard before > 0,
+        let replies = try? await base.send([RemoteCommand("PING", [])], key: nil, patience: nil),
+        replies == [.status("PONG")]
+      else { return false }
+      return base.epoch == before
+    }
+
+    private func hear(_ event: RemoteEvent) {
+      switch (event, plant) {
+      case (.lost, .deafToLoss): return
+      case (.lost, .halfOfPair): state.withLock { $0.heard = 0 }
+      case (.invalidated, .halfOfPair), (.flushed, .halfOfPair):
+        let heard = state.withLock { state in
+          state.heard += 1
+          return state.heard
+        }
+        if heard > Self.heardInAll { return }
+      case (.invalidated(let keys), .staleAbsence):
+        let rest = state.withLock { state in keys.filter { state.muted[$0] == nil } }
+        if rest.isEmpty { return }
+        return inject(.invalidated(rest))
+      default: break
+      }
+      inject(event)
+    }
+
+    func send(
+      _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
+    ) async throws -> [RemoteReply] {
+      switch plant {
+      case .untrackedWrites where commands.first?.name == "CLIENT":
+        guard commands.contains(where: { $0.name == "SET" || $0.name == "UNLINK" }) else { break }
+        let replies = try await base.send(Array(commands.dropFirst()), key: key, patience: patience)
+        return [.status("OK")] + replies
+      case .staleLoad:
+        return try await base.send(
+          commands.map(Self.withoutComparison), key: key, patience: patience)
+      case .staleAbsence:
+        let replies = try await base.send(commands, key: key, patience: patience)
+        await mute(commands, replies)
+        return replies
+      default: break
+      }
+      return try await base.send(commands, key: key, patience: patience)
+    }
+
+    private static func withoutComparison(_ command: RemoteCommand) -> RemoteCommand {
+      guard command.name == "EVAL", let script = command.arguments.first else { return command }
+      let lines = String(decoding: script, as: UTF8.self).split(separator: "\n")
+      let rest = lines.filter { !$0.contains("~=") }.joined(separator: "\n")
+      return RemoteCommand("EVAL", [Array(rest.utf8)] + command.arguments.dropFirst())
+    }
+
+    /// Keeps back that a key is absent, and what is heard of the key meanwhile.
+    private func mute(_ commands: [RemoteCommand], _ replies: [RemoteReply]) async {
+      guard let key = commands.first(where: { $0.name == "GET" })?.arguments.first,
+        case .array(let results) = replies.last, results.first == .null
+      else { return }
+      state.withLock { $0.muted[key, default: 0] += 1 }
+      await pause()
+      state.withLock { state in
+        let count = state.muted[key] ?? 1
+        state.muted[key] = count > 1 ? count - 1 : nil
+      }
+    }
+  }
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import Foundation
+
+  /// Histories of processes with a cache each, over a real server and a proxy, while this process
+  /// kills, cuts, stalls and flushes.
+  struct ProcessesFamily {
+    private let options: Options
+    private static let toldFailures = 3
+
+    init(_ options: Options) { self.options = options }
+
+    func run() throws -> Int32 {
+      let folder = try Workplace.make()
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let start = Date()
+      let seconds = options.seconds ?? 60
+      var sum = Tally()
+      while sum.histories == 0 || Date().timeIntervalSince(start) < seconds {
+        let left = seconds - Date().timeIntervalSince(start)
+        let seed = options.seed &+ UInt64(sum.histories)
+        // Checking takes its time, too.
+        let history = try ProcessHistory(seed, options, folder, seconds: max(1, left * 0.75))
+        let (tally, violations) = try history.run()
+        sum.add(tally)
+        for violation in violations.prefix(max(0, Self.toldFailures - sum.failures)) {
+          tell(violation, seed)
+        }
+        sum.failures += violations.count
+        if options.stops, sum.failures > 0 { break }
+      }
+      let time = String(format: "%.1f", Date().timeIntervalSince(start))
+      say("processes  \(sum), \(time) s")
+      return sum.failures > 0 ? 1 : 0
+    }
+
+    private func tell(_ violation: Violation, _ seed: UInt64) {
+      say("FAILED processes: \(violation.what)")
+      for line in violation.story { say("       \(line)") }
+      say("       again, perhaps: --family processes --seed \(seed)")
+    }
+  }
+
+  /// What was done, for the report.
+  struct Tally: CustomStringConvertible {
+    var histories = 0
+    var processes = 0
+    var operations = 0
+    var failedOperations = 0
+    var barriers = 0
+    var serverKills = 0
+    var clientKills = 0
+    var cuts = 0
+    var flushes = 0
+    var failures = 0
+
+    mutating func add(_ other: Tally) {
+      histories += other.histories
+      processes += other.processes
+      operations += other.operations
+      failedOperations += other.failedOperations
+      barriers += other.barriers
+      serverKills += other.serverKills
+      clientKills += other.clientKills
+      cuts += other.cuts
+      flushes += other.flushes
+    }
+
+    var description: String {
+      """
+      \(histories) histories, \(processes) processes, \(operations) operations \
+      (\(failedOperations) failed), \(barriers) barriers, \(serverKills) kills of the server, \
+      \(clientKills) of processes, \(cuts) connections cut or stalled, \(flushes) flushes, \
+      \(failures) failed
+      """
+    }
+  }
+
+  /// Folders to work in.
+  enum Workplace {
+    /// A new one, in memory where that can be had.
+    static func make() throws -> URL {
+      let manager = FileManager.default
+      let name = "larder-remote-torture.\(UUID().uuidString.prefix(8))"
+      for parent in ["/dev/shm", manager.temporaryDirectory.path] {
+        let folder = URL(fileURLWithPath: parent).appendingPathComponent(name)
+        do {
+          try manager.createDirectory(at: folder, withIntermediateDirectories: false)
+          return folder
+        } catch {
+          continue  // Then the next one.
+        }
+      }
+      throw Broken("cannot make a folder to work in")
+    }
+  }
+#endif

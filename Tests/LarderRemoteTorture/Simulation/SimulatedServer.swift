@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+
+#if Remote
+  import LarderRemote
+
+  /// What a server does that a tier uses: keys that expire, tracking with `OPTIN` and `NOLOOP`, and
+  /// the two scripts of a load.
+  ///
+  /// Of one thread only.
+  final class SimulatedServer {
+    private struct Entry {
+      var bytes: [UInt8]
+      var expires: UInt64?
+    }
+
+    /// What it has been asked by a client: who, and in what state that is.
+    final class Client {
+      let machine: Int
+      var tracksNext = false
+      var isQueueing = false
+      var queue: [RemoteCommand] = []
+      /// Gets what the server sends unasked.
+      var push: (RemoteEvent) -> Void = { _ in }
+
+      init(_ machine: Int) { self.machine = machine }
+    }
+
+    private let loop = VirtualLoop.shared
+    private var entries: [[UInt8]: Entry] = [:]
+    private var tracking: [[UInt8]: [Client]] = [:]
+    private(set) var clients: [Client] = []
+    /// Late enough for a copy to need a deadline of its own.
+    private let expiryDelay: UInt64
+    private(set) var isUp = true
+    /// What it did to each key.
+    private(set) var changes: [Int: [Change]] = [:]
+    private(set) var clearings: [Clearing] = []
+    /// A command that it does not know: then there is nothing to be learnt from it.
+    private(set) var unknown: String?
+
+    init(expiryDelay: UInt64) { self.expiryDelay = expiryDelay }
+
+    func connect(_ client: Client) { clients.append(client) }
+
+    func disconnect(_ client: Client) {
+      clients.removeAll { $0 === client }
+      for key in tracking.keys { forget(key, client) }
+    }
+
+    private func forget(_ key: [UInt8], _ client: Client) {
+      tracking[key]?.removeAll { $0 === client }
+      if tracking[key]?.isEmpty ?? false { tracking[key] = nil }
+    }
+
+    /// - Parameter when: Whether it is to be there, afterwards.
+    func restart(_ isUp: Bool) {
+      self.isUp = isUp
+      if isUp { return }
+      clearAll("the server was killed")
+      tracking = [:]
+      clients = []
+    }
+
+    func flush() {
+      clearAll("FLUSHALL")
+      tracking = [:]
+      for client in clients { client.push(.flushed) }
+    }
+
+    private func clearAll(_ what: String) {
+      entries = [:]
+      let now = loop.stamp()
+      clearings.append(Clearing(begin: now, end: now, what: what))
+    }
+
+    // MARK: - Commands
+
+    func execute(_ command: RemoteCommand, _ client: Client) -> RemoteReply {
+      switch command.name {
+      case "CLIENT":
+        client.tracksNext = true
+        return .status("OK")
+      case "MULTI":
+        client.isQueueing = true
+        return .status("OK")
+      case "EXEC":
+        let queue = client.queue
+        (client.queue, client.isQueueing) = ([], false)
+        defer { client.tracksNext = false }
+        return .array(queue.map { perform($0, client) })
+      default:
+        if client.isQueueing {
+          client.queue.append(command)
+          return .status("QUEUED")
+        }
+        defer { client.tracksNext = false }
+        return perform(command, client)
+      }
+    }
+
+    private func perform(_ command: RemoteCommand, _ client: Client) -> RemoteReply {
+      let arguments = command.arguments
+      switch command.name {
+      case "PING": return .status("PONG")
+      case "GET":
+        return get(arguments[0], client).map { .bytes($0) } ?? .null
+      case "STRLEN": return .integer(Int64(get(arguments[0], client)?.count ?? 0))
+      case "GETRANGE":
+        let last = Int(text(arguments[2])) ?? 0
+        return .bytes(Array((get(arguments[0], client) ?? []).prefix(last + 1)))
+      case "PTTL":
+        guard get(arguments[0], client) != nil, let entry = entries[arguments[0]] else {
+          return .integer(-2)
+        }
+        guard let expires = entry.expires else { return .integer(-1) }
+        return .integer(Int64((expires - min(expires, loop.now)) / 1_000_000))
+      case "SET":
+        let life = arguments.count == 4 ? UInt64(text(arguments[3])) : nil
+        set(arguments[0], arguments[1], life, client)
+        return .status("OK")
+      case "UNLINK", "DEL":
+        return .integer(Int64(arguments.count(where: { remove($0, client) })))
+      case "EVAL": return run(arguments, client)
+      default:
+        unknown = command.name
+        return .error("ERR")
+      }
+    }
+
+    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// One of the two scripts, by what they do.
+    private func run(_ arguments: [[UInt8]], _ client: Client) -> RemoteReply {
+      let script = text(arguments[0])
+      let key = arguments[2]
+      let given = Array(arguments.dropFirst(3))
+      // Some look at the beginning of a value alone: the first 17 bytes, or as many as are given.
+      let isPart = script.contains("GETRANGE")
+      if script.contains("then return v end") {
+        if let found = get(key, client) { return .bytes(isPart ? Array(found.prefix(17)) : found) }
+        set(key, given[0], UInt64(text(given[1])), client)
+        return .null
+      }
+      guard script.contains("#ARGV == 1") else {
+        unknown = "EVAL of another script"
+        return .error("ERR")
+      }
+      let found = get(key, client)
+      let start = isPart ? found.map { Array($0.prefix(given[0].count)) } : found
+      if script.contains("~= ARGV[1]"), start != given[0] { return .integer(0) }
+      switch given.count {
+      case 1: _ = remove(key, client)
+      case 2: set(key, given[1], nil, client)
+      default: set(key, given[1], UInt64(text(given[2])), client)
+      }
+      return .integer(1)
+    }
+
+    // MARK: - Keys
+
+    private func get(_ key: [UInt8], _ client: Client) -> [UInt8]? {
+      expire(key)
+      if client.tracksNext, !(tracking[key] ?? []).contains(where: { $0 === client }) {
+        tracking[key, default: []].append(client)
+      }
+      return entries[key]?.bytes
+    }
+
+    private func set(_ key: [UInt8], _ bytes: [UInt8], _ life: UInt64?, _ client: Client) {
+      let expires = life.map { loop.now + $0 * 1_000_000 }
+      entries[key] = Entry(bytes: bytes, expires: expires)
+      note(key, client.machine)
+      invalidate(key, client)
+      guard let expires else { return }
+      loop.at(expires + expiryDelay) { [self] in
+        if entries[key]?.expires == expires { expire(key) }
+      }
+    }
+
+    private func remove(_ key: [UInt8], _ client: Client) -> Bool {
+      expire(key)
+      guard entries.removeValue(forKey: key) != nil else {
+        // It has been as the caller wants it since before.
+        note(key, client.machine)
+        return false
+      }
+      note(key, client.machine)
+      invalidate(key, client)
+      return true
+    }
+
+    private func expire(_ key: [UInt8]) {
+      guard let expires = entries[key]?.expires, expires <= loop.now else { return }
+      entries[key] = nil
+      note(key, -1)
+      invalidate(key, nil)
+    }
+
+    private func note(_ key: [UInt8], _ machine: Int) {
+      let name = text(key).dropFirst(Stamped.prefix.count)
+      guard let number = Int(name) else { return }
+      let now = loop.stamp()
+      let id = entries[key].flatMap { Stamped(remote: $0.bytes) }?.id ?? 0
+      changes[number, default: []].append(
+        Change(value: id, begin: now, end: now, isKnown: true, machine: machine))
+    }
+
+    /// Everybody who tracked the key is told, but not who writes it, and is then no longer.
+    private func invalidate(_ key: [UInt8], _ writer: Client?) {
+      guard let tracked = tracking.removeValue(forKey: key) else { return }
+      for client in tracked where client !== writer { client.push(.invalidated([key])) }
+    }
+  }
+#endif
