@@ -200,8 +200,9 @@
 
     func receive(_ reply: RemoteReply, _ id: UInt64) {
       guard id == attempt else { return }
-      lastRead = .now()
+      // A push may have waited somewhere for long; a reply is to what was asked just now.
       if case .push(let items) = reply { return receive(push: items) }
+      lastRead = .now()
       guard let request = underWay.first else {
         return lose(id, LarderError(.remote, "The server \(server) answered what nobody asked."))
       }

@@ -14,6 +14,8 @@
     struct Placeholder: Sendable {
       fileprivate let key: [UInt8]
       fileprivate let round: UInt64
+      /// When the server was asked: what it answers was true then.
+      fileprivate let time: Int64
     }
 
     private struct State {
@@ -47,14 +49,15 @@
 
     /// To be called before the server is asked.
     func begin(_ key: [UInt8]) -> Placeholder {
-      state.withLock { state in
+      let time = clock.nanoseconds
+      return state.withLock { state in
         if let asked = state.asked[key] {
           state.asked[key] = (asked.readers + 1, asked.round)
-          return Placeholder(key: key, round: asked.round)
+          return Placeholder(key: key, round: asked.round, time: time)
         }
         state.round += 1
         state.asked[key] = (1, state.round)
-        return Placeholder(key: key, round: state.round)
+        return Placeholder(key: key, round: state.round, time: time)
       }
     }
 
@@ -67,7 +70,6 @@
     ///
     /// - Parameter life: How long to remember that there is nothing; nil if that is not known.
     func end(_ placeholder: Placeholder, absentFor life: Duration?) {
-      let now = clock.nanoseconds
       state.withLock { state in
         let key = placeholder.key
         guard let asked = state.asked[key], asked.round == placeholder.round else { return }
@@ -77,7 +79,8 @@
         if state.absent.count >= limit, let one = state.absent.keys.first {
           state.absent[one] = nil
         }
-        state.absent[key] = now.addingReportingOverflow(life.inNanoseconds).partialValue
+        let (end, isNever) = placeholder.time.addingReportingOverflow(life.inNanoseconds)
+        state.absent[key] = isNever ? .max : end
       }
     }
 
