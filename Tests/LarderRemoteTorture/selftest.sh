@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Shows that the harness for caches over a server can fail: each planted defect has to be found, and
-# without one nothing may be. Called by `make torture-selftest-remote`, which sets TORTURE_REMOTE (the
-# program) and TORTURE_OUT (where logs go). JOBS run at a time, 2 unless it is set.
+# without one nothing may be. Called by `make torture-selftest-remote`, which sets TORTURE_REMOTE
+# (the program) and TORTURE_OUT (where logs go). JOBS run at a time, 2 unless it is set.
 set -eu
 
 SEED=${SEED:-1}

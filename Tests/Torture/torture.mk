@@ -6,8 +6,8 @@
 #                                       AREA=memory, AREA=store, AREA=entry, AREA=archive,
 #                                       AREA=migration, AREA=suspend, AREA=queue: the last five in
 #                                       Swift
-#   make torture AREA=remote            caches over a server, which needs the trait Remote and is not
-#                                       part of `all`; torture-selftest-remote for its defects
+#   make torture AREA=remote            caches over a server, which needs the trait Remote and is
+#                                       not part of `all`; torture-selftest-remote for its defects
 #   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer

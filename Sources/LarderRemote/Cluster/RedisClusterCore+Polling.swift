@@ -21,7 +21,7 @@
 
     /// Asks, or joins who does, and waits for the replies.
     func poll(until end: ContinuousClock.Instant) async throws {
-      let (replies, continuation) = AsyncStream<Void>.makeStream()
+      let (replies, continuation) = AsyncStream.makeStream(of: Void.self)
       let isPolling = state.withLock { state in
         if state.isClosed { continuation.finish() } else { state.waiting.append(continuation) }
         return state.isPolling

@@ -61,8 +61,8 @@
       \(localWrites) local; \(bytesRead) bytes read, \(bytesWritten) written; \
       \(sharedLoads) loads of others awaited; \(removals) removals; \
       \(invalidations) invalidations, \(flushes) flushes; \(stalenessChecks) copies checked, \
-      \(unannouncedChanges) changed unannounced; \(connections) connections, \(lostConnections) lost; \
-      \(failures) failures, \(timeouts) of them timed out
+      \(unannouncedChanges) changed unannounced; \(connections) connections, \
+      \(lostConnections) lost; \(failures) failures, \(timeouts) of them timed out
       """
     }
   }
