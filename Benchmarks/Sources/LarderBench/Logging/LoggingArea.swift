@@ -32,7 +32,7 @@ enum LoggingArea: Area {
       let nowhere = try FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/null"))
       let count = 1000
       return Contest(
-        ours: { try bench.time(count, loop: .swift) { log(count, to: ours) } },
+        ours: { bench.time(count, loop: .swift) { log(count, to: ours) } },
         rival: {
           fflush(nil)
           let output = dup(1)
@@ -41,7 +41,7 @@ enum LoggingArea: Area {
             dup2(output, 1)
             close(output)
           }
-          return try bench.time(count, loop: .swift) {
+          return bench.time(count, loop: .swift) {
             log(count, to: stream)
             fflush(nil)
           }
