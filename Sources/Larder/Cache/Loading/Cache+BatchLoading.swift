@@ -75,7 +75,7 @@ extension Cache {
         }
         let own = missing + due
         if own.isEmpty { return }
-        let permissions = own.map { permissionNow(forKey: $0.key, again: true) }
+        let permissions = permissionsNow(of: own)
         let start = ContinuousClock.now
         let outcome = Result { try load(own.map(\.key)) }
         countCall(run, outcome, since: start)
@@ -158,20 +158,17 @@ extension Cache {
       Task {
         let own = replaces ? own : await missing(of: own)
         if own.isEmpty { return }
-        var permissions: [CacheTierLoad<Value>?] = []
-        for (key, _) in own {
-          permissions.append(await permission(forKey: key, again: true))
-        }
+        let permissions = await permissions(of: own)
         let start = ContinuousClock.now
         let outcome: Result<[Key: LoadedValue<Value>], any Error>
         do { outcome = .success(try await load(own.map(\.key))) } catch {
           outcome = .failure(error)
         }
         countCall(run, outcome, since: start)
-        for ((key, ongoing), permission) in zip(own, permissions) {
-          let loaded = outcome.map { found($0[key]) }
-          await keep(loaded, key, of: ongoing, replaces: replaces, permission)
-          loads.end(ongoing, key, with: loaded.map(\.value))
+        _ = await each(Array(zip(own, permissions))) { [self] keyed, permission in
+          let loaded = outcome.map { found($0[keyed.key]) }
+          await keep(loaded, keyed.key, of: keyed.load, replaces: replaces, permission)
+          loads.end(keyed.load, keyed.key, with: loaded.map(\.value))
         }
       }
     }
@@ -182,18 +179,45 @@ extension Cache {
   private func missing(
     of own: [MemoryLoads<Key, Value>.Keyed]
   ) async -> [MemoryLoads<Key, Value>.Keyed] {
-    var missing: [MemoryLoads<Key, Value>.Keyed] = []
-    for (key, ongoing) in own {
+    let isMissing = await each(own) { [self] key, ongoing in
       var found = memoryCache.peek(forKey: key)
       // A tier that fails, and has counted that, is no reason not to load.
       if found == nil { found = (try? await lowerEntry(forKey: key))?.value }
-      if let found {
-        loads.end(ongoing, key, with: .success(found))
-      } else {
-        missing.append((key, ongoing))
-      }
+      if let found { loads.end(ongoing, key, with: .success(found)) }
+      return found == nil
     }
-    return missing
+    return zip(own, isMissing).compactMap { $1 ? $0 : nil }
+  }
+
+  private func permissions(
+    of own: [MemoryLoads<Key, Value>.Keyed]
+  ) async -> [CacheTierLoad<Value>?] {
+    await each(own) { [self] key, _ in await permission(forKey: key, again: true) }
+  }
+
+  private func permissionsNow(
+    of own: [MemoryLoads<Key, Value>.Keyed]
+  ) -> [CacheTierLoad<Value>?] {
+    guard slots.last?.mayWait == true else { return own.map { _ in .allowed } }
+    // What is thrown is what did not wait, and nothing does not.
+    return (try? blocking { await self.permissions(of: own) }) ?? own.map { _ in nil }
+  }
+
+  /// Does something to each, and returns what came of it, in order. Where a tier waits for a
+  /// server, several are under way at a time.
+  private func each<Element: Sendable, Result: Sendable>(
+    _ elements: [Element], _ body: @escaping @Sendable (Element) async -> Result
+  ) async -> [Result] {
+    let atATime = slots.contains { $0.mayWait } ? 64 : 1
+    return await withTaskGroup(of: (Int, Result).self) { group in
+      var results = [Result?](repeating: nil, count: elements.count)
+      for (number, element) in elements.enumerated() {
+        if number >= atATime, let (done, result) = await group.next() { results[done] = result }
+        group.addTask { (number, await body(element)) }
+      }
+      for await (done, result) in group { results[done] = result }
+      return results.compactMap(\.self)
+    }
   }
 
   // MARK: - Both

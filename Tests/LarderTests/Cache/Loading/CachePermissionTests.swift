@@ -93,6 +93,25 @@ private final class AskedTier: CacheTier {
     #expect(shared.fake["a"] == 1 && near["a"] == 1)
   }
 
+  /// A call of the loader for many keys waits for no answer of the tier after the other.
+  @Test(arguments: [10, 200]) func manyKeysAreUnderWayAtOnce(count: Int) async throws {
+    let keys = (0..<count).map { "k\($0)" }
+    let most = min(count, 64)
+    for door in [shared.fake.readDoor, shared.fake.writeDoor] { door.close() }
+    let cache = cache()
+    let call = Task {
+      try await cache.values(forKeys: keys) { missing in
+        Dictionary(uniqueKeysWithValues: missing.map { ($0, 1) })
+      }
+    }
+    for door in [shared.fake.readDoor, shared.fake.writeDoor] {
+      await eventually { door.waiting == most }
+      door.open()
+    }
+    #expect(try await call.value == Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
+    #expect(keys.allSatisfy { shared.fake[$0] == 1 && near[$0] == 1 })
+  }
+
   /// An old value is replaced only by permission.
   @Test func aRefreshAsks() async throws {
     let cache = cache { $0.memory.refreshAfter = .seconds(10) }
