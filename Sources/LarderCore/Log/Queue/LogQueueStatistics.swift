@@ -17,7 +17,8 @@ public struct LogQueueStatistics: Sendable, Hashable {
   /// Deliveries since the queue was opened of messages that had been delivered before.
   public internal(set) var redelivered: UInt64
   /// Messages overwritten, removed or damaged since the queue was opened, before they were
-  /// delivered.
+  /// delivered. Numbers that the log skipped when it was opened this time are none; those that
+  /// it skipped earlier, behind messages that were not delivered since, count.
   public internal(set) var lost: UInt64
   /// Every message up to this number is done, dead or lost; 0 before the first.
   public internal(set) var acknowledged: UInt64

@@ -163,8 +163,7 @@ final class QueueSession<Message: Sendable> {
     let phases = state.phases
     let raw = try log.handle.rawStatistics(waits: false)
     // Of a log that has lost messages there are no more than it holds.
-    let held = raw.count.subtracting(clamping: UInt64(state.count))
-    let unread = min(unread(before: raw.next_sequence), held)
+    let unread = min(unread(before: raw.next_sequence), raw.count)
     let finished = recovered.values.count { $0.state != .pending }
     return LogQueueStatistics(
       ready: phases.ready + Int(clamping: unread) - min(finished, Int(clamping: unread)),

@@ -61,9 +61,6 @@ struct QueueState {
 
   subscript(sequence: UInt64) -> Job? { jobs[sequence] }
 
-  /// Messages that were read and are not done.
-  var count: Int { jobs.count }
-
   // MARK: - Messages
 
   /// Whether a message that was not read before may be added now.
