@@ -121,8 +121,7 @@ fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER
 
 # Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
 # Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it
-# was. Commands of the tool, which only call what other tests do, are fuzzed by `make fuzz`.
-# Without traits: it would not be our C that is added, and so the package is built once as
+# was. Without traits: it would not be our C that is added, and so the package is built once as
 # users have it. A report of Address Sanitizer ends its process by another status than 0, which
 # torture counts as a failure, too.
 ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST) \
@@ -132,7 +131,7 @@ WITH_LSAN = LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_supp
 .PHONY: test-asan
 test-asan: torture-asan ## run tests and torture under Address and Undefined Behaviour Sanitizer
 	$(WITH_PEERS) $(WITH_LSAN) swift test --disable-xctest $(ASAN_BUILD) \
-	  --skip 'HouseTests|WordsTests|FigureTests|ReadmeTests|LarderToolTests'
+	  --skip 'HouseTests|WordsTests|FigureTests|ReadmeTests'
 	swift build --product LarderTorture $(ASAN_BUILD)
 	$(WITH_LSAN) .build-asan/debug/LarderTorture --short --seed $(or $(SEED),1)
 
