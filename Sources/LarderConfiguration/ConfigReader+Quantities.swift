@@ -44,7 +44,7 @@
 
     // MARK: - What the configurations need besides
 
-    /// A count, 0 or more.
+    /// A count, from 0 on.
     func count(_ key: ConfigKey, through most: Int = .max) throws -> Int? {
       guard let count = int(forKey: key) else { return try nothing(key, "a whole number") }
       guard (0...most).contains(count) else {

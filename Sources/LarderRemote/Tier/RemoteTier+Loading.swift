@@ -72,7 +72,8 @@
       switch try await claim(bytes) {
       case .mine(let marker): return .granted(makeLease(key, bytes, marker))
       case .found(let start):
-        let known = RemoteValue.isMarker(start) ? start : Array(start.prefix(16))
+        let version = Array(start.prefix(RemoteValue.versionBytes))
+        let known = RemoteValue.isMarker(start) ? start : version
         return .granted(makeLease(key, bytes, known, isMine: false))
       }
     }

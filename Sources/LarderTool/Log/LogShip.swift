@@ -87,9 +87,10 @@
 
     func validate() throws {
       let location = try location
-      if batch < 1 || maxLength ?? 1 < 1 || timeout < 1 || stream.isEmpty {
+      if batch < 1 || maxLength ?? 1 < 1 || timeout < 1 {
         throw ValidationError("--batch, --max-length and --timeout are at least 1.")
       }
+      if stream.isEmpty { throw ValidationError("A stream has a name.") }
       if !(1...32).contains(consumer.utf8.count) {
         throw ValidationError("A consumer's name has from 1 to 32 bytes.")
       }
