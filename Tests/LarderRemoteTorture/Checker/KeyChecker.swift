@@ -221,7 +221,7 @@
         }
       }
       for clearing in history.clearings
-      where clearing.end >= zero && clearing.begin <= read.end {
+      where clearing.end >= zero && clearing.begin <= read.end && clearing.concerns(key) {
         add(clearing.begin, clearing.end, clearing.what)
       }
       if let changes = history.changes?[key] {
