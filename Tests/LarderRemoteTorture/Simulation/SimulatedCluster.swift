@@ -119,17 +119,25 @@
       let from = members.max { epoch(of: slot, $0) < epoch(of: slot, $1) }?.owners[slot]?.member
       guard let from, moving.insert(slot).inserted else { return }
       let to = (from + dice.between(1, Self.count - 1)) % Self.count
+      let (move, back) = (randomMove(), randomMove())
       let returns = dice.oneIn(2)
-      begin(slot, from, to) { [self] in
-        if returns { return begin(slot, to, from) { [self] in moving.remove(slot) } }
-        moving.remove(slot)
+      let isSame = dice.oneIn(2)
+      begin(move, slot, from, to) { [self] in
+        guard returns else {
+          moving.remove(slot)
+          return
+        }
+        begin(isSame ? move : back, slot, to, from) { [self] in moving.remove(slot) }
       }
     }
 
+    private func randomMove() -> Move { Move.allCases[dice.below(Move.allCases.count)] }
+
     private func epoch(of slot: Int, _ member: Member) -> UInt64 { member.owners[slot]?.epoch ?? 0 }
 
-    private func begin(_ slot: Int, _ from: Int, _ to: Int, _ end: @escaping () -> Void) {
-      let move = Move.allCases[dice.below(Move.allCases.count)]
+    private func begin(
+      _ move: Move, _ slot: Int, _ from: Int, _ to: Int, _ end: @escaping () -> Void
+    ) {
       let all = keys[slot] ?? []
       func pass(_ key: [UInt8], isTold: Bool) {
         servers[from].pass(key, to: servers[to], isTold: isTold)

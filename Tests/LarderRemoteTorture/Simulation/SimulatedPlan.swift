@@ -39,9 +39,9 @@
       faults = dice.oneIn(4) ? 0 : dice.between(1, 6)
       self.isCluster = isCluster ?? dice.oneIn(2)
       if !self.isCluster { return }
-      moves = dice.between(0, 6)
-      longestStep = [1000, 20_000, 200_000][dice.below(3)]
-      let shortest = longestPause > 100_000 ? 300 : 5
+      moves = dice.between(0, 8)
+      longestStep = [1000, 20_000, longestPause][dice.below(3)]
+      let shortest = longestPause > 100_000 ? 300 : 20
       pollInterval = .milliseconds(dice.between(shortest, shortest * 10))
     }
 

@@ -156,7 +156,7 @@
           let job = jobs[nextJob]
           nextJob += 1
           switch job {
-          case .task(let task): run(task)
+          case .task(let task): inOrder { run(task) }
           case .body(let body): inOrder(body)
           }
         }
