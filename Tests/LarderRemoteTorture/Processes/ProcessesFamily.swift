@@ -81,7 +81,7 @@
       \(histories) histories, \(clusters) of them on a cluster, \(processes) processes, \
       \(operations) operations (\(failedOperations) failed), \(barriers) barriers, \
       \(serverKills) kills of a server, \(clientKills) of processes, \
-      \(cuts) connections cut or stalled, \(flushes) flushes, \(moves) slots moved, \
+      \(cuts) connections cut or stalled, \(flushes) flushes, \(moves) moves of slots, \
       \(failures) failed
       """
     }

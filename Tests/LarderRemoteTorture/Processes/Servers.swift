@@ -19,13 +19,14 @@
     private let keys: [Int: [Int]]
     private var move: Move?
 
-    /// A slot that is being moved.
+    /// Slots that are being moved.
     private struct Move {
-      let slot: Int
+      let slots: [Int]
       let from: Int
       let to: Int
       let returns: Bool
       var step = 0
+      var failures = 0
     }
 
     var isCluster: Bool { all.count > 1 }
@@ -115,41 +116,45 @@
     }
 
     /// What moves now, and may be at either server.
-    var movingKeys: Set<Int> { Set(move.flatMap { keys[$0.slot] } ?? []) }
+    var movingKeys: Set<Int> { Set((move?.slots ?? []).flatMap { keys[$0] ?? [] }) }
 
-    /// Begins to move a slot, or goes on with that.
+    private static let slotsAtATime = 6
+
+    /// Begins to move slots, or goes on with that.
     ///
     /// - Returns: Whether a move has ended.
     func moveOn(_ dice: inout Dice) throws -> Bool {
       guard let move else {
-        let slots = keys.keys.sorted()
-        let slot = slots[dice.below(slots.count)]
-        guard let from = owners[slot] else { return false }
+        let from = dice.below(all.count)
         let to = (from + dice.between(1, all.count - 1)) % all.count
-        self.move = Move(slot: slot, from: from, to: to, returns: dice.oneIn(2))
+        let slots = owners.keys.sorted().filter { owners[$0] == from }.shuffled(using: &dice)
+        self.move = Move(
+          slots: Array(slots.prefix(Self.slotsAtATime)), from: from, to: to,
+          returns: dice.oneIn(2))
         return false
       }
       switch move.step {
       case 0:
-        try set(move.to, move.slot, "IMPORTING", move.from)
-        try set(move.from, move.slot, "MIGRATING", move.to)
+        try set(move.to, move, "IMPORTING", move.from)
+        try set(move.from, move, "MIGRATING", move.to)
       case 1:
-        // One that was started again takes a while to be part of the cluster.
+        // A server that was started again takes two seconds to be part of the cluster.
         do { try migrate(move) } catch let error as Broken {
-          guard error.description.contains("CLUSTERDOWN") else { throw error }
+          self.move?.failures += 1
+          guard move.failures < 1000 else { throw error }
           usleep(10_000)
           return false
         }
       default:
         // The new owner knows it first.
         for index in [move.to] + all.indices.filter({ $0 != move.to }) {
-          try set(index, move.slot, "NODE", move.to)
+          try set(index, move, "NODE", move.to)
         }
-        owners[move.slot] = move.to
+        for slot in move.slots { owners[slot] = move.to }
         self.move = nil
         guard move.returns else { return true }
         // At once, so that it may happen between two polls.
-        self.move = Move(slot: move.slot, from: move.to, to: move.from, returns: false)
+        self.move = Move(slots: move.slots, from: move.to, to: move.from, returns: false)
         while try !moveOn(&dice) {}
         return true
       }
@@ -157,17 +162,20 @@
       return false
     }
 
-    private func set(_ index: Int, _ slot: Int, _ what: String, _ other: Int) throws {
-      try all[index].say("CLUSTER", "SETSLOT", "\(slot)", what, ids[other])
+    private func set(_ index: Int, _ move: Move, _ what: String, _ other: Int) throws {
+      for slot in move.slots {
+        try all[index].say("CLUSTER", "SETSLOT", "\(slot)", what, ids[other])
+      }
     }
 
     private func migrate(_ move: Move) throws {
-      let names = (keys[move.slot] ?? []).map {
-        String(decoding: Stamped.remoteKey($0), as: UTF8.self)
+      let start = ["MIGRATE", "127.0.0.1", "\(all[move.to].port)", "", "0", "60000", "KEYS"]
+      for slot in move.slots {
+        let names = (keys[slot] ?? []).map {
+          String(decoding: Stamped.remoteKey($0), as: UTF8.self)
+        }
+        _ = try all[move.from].say(start + names)
       }
-      let port = "\(all[move.to].port)"
-      _ = try all[move.from].say(
-        ["MIGRATE", "127.0.0.1", port, "", "0", "60000", "KEYS"] + names)
     }
   }
 #endif
