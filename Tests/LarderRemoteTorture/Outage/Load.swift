@@ -14,10 +14,13 @@
       private var counts = Array(repeating: 0, count: 64 * 16)
       private(set) var count = 0
       private(set) var failures = 0
+      /// In nanoseconds.
+      private(set) var longest: UInt64 = 0
 
       mutating func add(_ nanoseconds: UInt64, failed: Bool) {
         count += 1
         if failed { failures += 1 }
+        longest = max(longest, nanoseconds)
         let power = UInt64.bitWidth - 1 - max(16, nanoseconds).leadingZeroBitCount
         counts[power * 16 + Int(max(16, nanoseconds) >> UInt64(power - 4) & 15)] += 1
       }
@@ -54,11 +57,13 @@
 
     func end() { isOver.store(true, ordering: .releasing) }
 
-    /// - Returns: What is read in so many seconds.
+    /// - Returns: What was read since the last call, when so many seconds more are over.
     func watch(for seconds: Double) -> Phase {
-      phase.withLock { $0 = Phase() }
       Thread.sleep(forTimeInterval: seconds)
-      return phase.withLock { $0 }
+      return phase.withLock { phase in
+        defer { phase = Phase() }
+        return phase
+      }
     }
 
     /// Reads what is in memory, in rounds, until the end; on a thread of its own.
