@@ -19,12 +19,15 @@ enum Plant: String, CaseIterable, Sendable {
   case movedAbsence = "moved-absence"
   /// Who owns a slot is compared, and not the epochs: it may have moved away and back.
   case slotThereAndBack = "slot-there-and-back"
+  /// Calls wait for as long as it takes.
+  case endlessPatience = "no-timeout"
 
   /// Whether only a cluster shows it.
   var needsCluster: Bool {
     switch self {
     case .keptAsk, .movedAbsence, .slotThereAndBack: true
-    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence: false
+    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence, .endlessPatience:
+      false
     }
   }
 }

@@ -27,8 +27,10 @@
     /// - Parameters:
     ///   - folder: For the name by which the program knows what to be, and what it knows of its
     ///     cluster.
+    ///   - port: nil for any.
     ///   - further: Arguments.
-    init(in folder: String, port: Int, _ further: [String] = []) throws {
+    init(in folder: String, port: Int? = nil, _ further: [String] = []) throws {
+      let port = try port ?? Self.freePort()
       self.port = port
       guard let program = Self.program else { throw Broken("there is no redis-server here") }
       let link = "\(folder)/redis-server"
