@@ -46,7 +46,8 @@
         "--appendonly", "no", "--dir", folder, "--daemonize", "no",
         // A machine that does not read is no reason to forget it.
         "--client-output-buffer-limit", "normal 0 0 0",
-      ] + further
+      ]
+      process.arguments? += further
       let output = Pipe()
       process.standardInput = input
       process.standardOutput = output
