@@ -16,6 +16,8 @@
     private var ids: [String] = []
     /// Who owns the slots that keys are of; of a slot that moves, who did.
     private var owners: [Int: Int] = [:]
+    /// When they were moved.
+    private var movedAt: [Int: UInt64] = [:]
     private let keys: [Int: [Int]]
     private var move: Move?
 
@@ -119,6 +121,9 @@
     var movingKeys: Set<Int> { Set((move?.slots ?? []).flatMap { keys[$0] ?? [] }) }
 
     private static let slotsAtATime = 6
+    /// Nanoseconds until a slot moves again: who was told `ASK` may come late, and is not to be
+    /// taken for one who was told so by the next move.
+    private static let rest: UInt64 = 2_000_000_000
 
     /// Begins to move slots, or goes on with that.
     ///
@@ -127,7 +132,10 @@
       guard let move else {
         let from = dice.below(all.count)
         let to = (from + dice.between(1, all.count - 1)) % all.count
-        let slots = owners.keys.sorted().filter { owners[$0] == from }.shuffled(using: &dice)
+        let now = monotonicTime()
+        let slots = owners.keys.sorted().filter {
+          owners[$0] == from && now > (movedAt[$0] ?? 0) + Self.rest
+        }.shuffled(using: &dice)
         self.move = Move(
           slots: Array(slots.prefix(Self.slotsAtATime)), from: from, to: to,
           returns: dice.oneIn(2))
@@ -150,7 +158,7 @@
         for index in [move.to] + all.indices.filter({ $0 != move.to }) {
           try set(index, move, "NODE", move.to)
         }
-        for slot in move.slots { owners[slot] = move.to }
+        for slot in move.slots { (owners[slot], movedAt[slot]) = (move.to, monotonicTime()) }
         self.move = nil
         guard move.returns else { return true }
         // At once, so that it may happen between two polls.

@@ -123,12 +123,15 @@
       let returns = dice.oneIn(2)
       let isSame = dice.oneIn(2)
       begin(move, slot, from, to) { [self] in
-        guard returns else {
-          moving.remove(slot)
-          return
-        }
-        begin(isSame ? move : back, slot, to, from) { [self] in moving.remove(slot) }
+        guard returns else { return rest(slot) }
+        begin(isSame ? move : back, slot, to, from) { [self] in rest(slot) }
       }
+    }
+
+    /// Who was told `ASK` may come late, and is not to be taken for one who was told so by a later
+    /// move to the same server: that would write a key that the other one has, too.
+    private func rest(_ slot: Int) {
+      loop.after(SimulatedNetwork.longestStall * 2) { [self] in moving.remove(slot) }
     }
 
     private func randomMove() -> Move { Move.allCases[dice.below(Move.allCases.count)] }
