@@ -41,11 +41,19 @@ struct CacheConfirmationTests {
     _ cache: Cache<String, Int>
   ) async {
     let count = cache.statistics.invalidations
+    let disk = cache.slots.count - 2
+    let removals = cache.statistics.tiers[disk].removals
     shared.tell(invalidation)
     await eventually { cache.statistics.invalidations > count }
     // The next one is applied only behind it.
     shared.tell(.keys(["mark"]))
     await eventually { cache.statistics.invalidations > count + 1 }
+    // And is waited for: a read during it is not kept if the keys share a group of writers.
+    let more: UInt64 = invalidation == .unconfirmed ? 1 : 2
+    await eventually {
+      cache.statistics.tiers[disk].removals >= removals + more
+        && cache.writers.isGood(cache.writers.token("mark"))
+    }
   }
 
   private func onDisk(_ cache: Cache<String, Int>, _ key: String) throws -> CacheTierEntry<Int>? {
