@@ -86,17 +86,18 @@ import Foundation
       return server
     }
 
-    /// Memory over a server, through a connection of its own.
+    /// Memory, and what else is local, over a server, through a connection of its own.
     static func cache<Key, Value>(
       _ port: Int, _ name: String, _ coder: Coder<Value>, _ keyCoder: KeyCoder<Key>,
-      _ configuration: CacheConfiguration<Key, Value> = .init()
+      _ configuration: CacheConfiguration<Key, Value> = .init(),
+      over local: [any CacheTier<Key, Value>] = []
     ) throws -> Cache<Key, Value> {
       var remote = RemoteTierConfiguration()
       // Longer than a run.
       remote.localLifetime = .seconds(3600)
       let tier = try RemoteTier(
         name: name, server: server(port), coder: coder, keyCoder: keyCoder, configuration: remote)
-      return Cache(name: name, tiers: [tier], configuration: configuration)
+      return Cache(name: name, tiers: local + [tier], configuration: configuration)
     }
 
     // MARK: - The rival
@@ -156,7 +157,8 @@ import Foundation
         try await withThrowingTaskGroup { group in
           for first in 0..<64 {
             group.addTask {
-              for entry in stride(from: first, to: entries.count, by: 64).lazy.map({ entries[$0] }) {
+              for entry in stride(from: first, to: entries.count, by: 64).lazy.map({ entries[$0] })
+              {
                 try await self.set(entry.value, forKey: entry.key)
               }
             }

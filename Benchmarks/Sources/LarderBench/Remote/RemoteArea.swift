@@ -7,7 +7,7 @@ enum RemoteArea: Area {
 
   #if HAS_REMOTE
     static let absence: String? = nil
-    static var rows: [Row] { [get, getBlocking, set, near, invalidation, burst, loadOnce] }
+    static var rows: [Row] { [get, getBlocking, set, near, invalidation] + burst + [loadOnce] }
   #else
     static let absence: String? =
       "redis-server and redis-benchmark were not found: `make bench-deps` installs them"
