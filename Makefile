@@ -11,10 +11,11 @@ INSTALL ?= install
 BUILD ?= .build
 # More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
 SWIFT_FLAGS ?=
-# What a user has to ask for, tests and documentation have: swift-crypto, and what servers use.
-# Their packages take minutes to build; the sanitizers build without them, as most users do.
+# What a user has to ask for, tests and documentation have: swift-crypto, swift-nio, and what
+# servers use. Their packages take minutes to build; the sanitizers build without them, as most
+# users do.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
-TRAITS = --traits Encryption,$(SERVER)
+TRAITS = --traits Encryption,Remote,$(SERVER)
 # Tests call the C core millions of times, so it is optimised where Swift is not. What a debugger
 # asks for would be a tenth of a build. (Tests are found by the index, which is twice that.)
 FAST = -Xcc -O1 -Xswiftc -gnone
@@ -73,7 +74,7 @@ build: ## build everything, optimised
 
 # One after the other, and what is cheap first.
 TESTS = lint check-packages check-c check-apple test-c torture-short torture-selftest \
-  test-outside test-swift
+  test-outside test-swift test-remote
 
 .PHONY: test
 test: deps ## run every check but the sanitizers
@@ -96,7 +97,7 @@ peers:
 
 .PHONY: test-swift
 test-swift: peers ## run the Swift tests alone
-	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
+	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --skip LarderRemoteTests
 
 .PHONY: test-server
 test-server: ## run the tests of what servers use without other traits; SERVER=Logging for one alone
@@ -106,13 +107,18 @@ test-server: ## run the tests of what servers use without other traits; SERVER=L
 check-packages: ## check that nothing is fetched but what the traits ask for
 	@.ci/packages
 
-# LarderRemote has a build of its own: swift-nio and BoringSSL take minutes to compile.
-REMOTE_TEST = $(SWIFT_TEST) --traits Remote --scratch-path .build-remote --filter
+# Against the servers that there are. They are real, and so is the time in which they must answer:
+# nothing else runs beside them.
+REMOTE_TEST = $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --filter
 
 .PHONY: test-remote
-test-remote: ## run the tests of LarderRemote, against a Redis server of their own
+test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey servers of their own
 	@.ci/deps remote
 	$(REMOTE_TEST) LarderRemoteTests
+	@if [ -x $(PEERS)/bin/valkey-server ]; then \
+	  echo "again, with Valkey:"; LARDER_TEST_REDIS=$(CURDIR)/$(PEERS)/bin/valkey-server \
+	    $(REMOTE_TEST) LarderRemoteTests --skip 'RESPParser|Script|Topology|LogShipKill|Torture'; \
+	fi
 
 .PHONY: fuzz-remote
 fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER_SEED=
@@ -386,13 +392,11 @@ clean: ## remove everything that was built
 DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
 DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
-  LarderMetrics LarderLifecycle LarderConfiguration
+  LarderMetrics LarderLifecycle LarderConfiguration LarderRemote
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
 DECLARE = swift build $(TRAITS:%,Tracing=%) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
-  $(addprefix -I ,$(sort $(dir $(shell find Sources -name module.modulemap)))) \
-  -I $(DOCS_BUILD)/checkouts/swift-system/Sources/CSystem/include \
   $(if $(filter Darwin,$(shell uname)),-sdk $$(xcrun --show-sdk-path))
 DOCC = docc convert Sources/Larder/Larder.docc
 
@@ -402,8 +406,11 @@ docs: ## build the documentation, a static web site, into .build/docs/site
 	@rm -rf .build/docs && mkdir -p $(SYMBOLS)
 	@set -e; bin=$$(swift build --scratch-path $(DOCS_BUILD) --show-bin-path); \
 	triple=$$(swiftc -print-target-info | sed -n '1,/"triple"/s/.*"triple": "\(.*\)".*/\1/p'); \
+	maps=$$(find Sources $(DOCS_BUILD)/checkouts/*/Sources -name module.modulemap); \
+	for map in $$maps $$bin/*.build/module.modulemap; do c="$$c -I $$(dirname $$map)"; done; \
 	for module in $(DOCUMENTED); do \
-	  $(EXTRACT) -target $$triple -I $$bin/Modules -module-name $$module -output-dir $(SYMBOLS); \
+	  $(EXTRACT) -target $$triple $$c -I $$bin/Modules -module-name $$module \
+	    -output-dir $(SYMBOLS); \
 	done
 	$(DOCC) --additional-symbol-graph-dir $(SYMBOLS) --output-path .build/docs/site \
 	  --fallback-display-name Larder --fallback-bundle-identifier larder \

@@ -17,7 +17,7 @@
     ///   - configuration: What is local; the server comes behind its `furtherTiers`.
     ///   - remoteConfiguration: What is not.
     /// - Throws: As `Cache.init(path:coder:keyCoder:configuration:)` and
-    ///   ``RemoteTier/init(name:server:coder:keyCoder:configuration:)``.
+    ///   `RemoteTier.init(name:server:coder:keyCoder:configuration:)`.
     /// - Complexity: As `Cache.init(path:coder:keyCoder:configuration:)`. The server is connected
     ///   to when it is first needed.
     public convenience init(

@@ -62,7 +62,7 @@ struct LarderCommand: ParsableCommand {
     } catch let error as LarderError {
       // The library's advice, in the words of the command line.
       StandardError.note(
-        error.message.replacing("set trustsOtherUsers", with: "pass --trust-others"))
+        error.explained.replacing("set trustsOtherUsers", with: "pass --trust-others"))
       return ToolExit.failure
     } catch let error as ToolFailure {
       StandardError.note(error.description)

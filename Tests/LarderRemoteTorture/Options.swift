@@ -6,12 +6,13 @@
   /// What the command line asks for.
   struct Options {
     enum Family: String, CaseIterable {
-      case simulation, processes
+      case simulation, processes, outage
 
       var summary: String {
         switch self {
         case .simulation: "simulated machines, network and server, a seed each"
         case .processes: "processes and a real server, kills and cut connections"
+        case .outage: "a server that is gone for a quarter of the time, frozen and killed"
         }
       }
     }
@@ -125,6 +126,7 @@
         switch families[0] {
         case .simulation: return try SimulationFamily(self).run()
         case .processes: return try ProcessesFamily(self).run()
+        case .outage: return try OutageFamily(self).run()
         }
       }
     }

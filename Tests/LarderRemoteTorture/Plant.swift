@@ -13,4 +13,6 @@ enum Plant: String, CaseIterable, Sendable {
   case staleLoad = "stale-load"
   /// That a key is absent is remembered although it was written before that was heard.
   case staleAbsence = "stale-absence"
+  /// Calls wait for as long as it takes.
+  case endlessPatience = "no-timeout"
 }

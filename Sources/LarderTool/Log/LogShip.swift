@@ -133,7 +133,7 @@
       if !quiet {
         let (file, server) = (file, try location)
         configuration.onFailure = { error in
-          let reason = (error as? LarderError)?.message ?? "\(type(of: error))"
+          let reason = (error as? LarderError)?.explained ?? "\(type(of: error))"
           StandardError.note("\(file): \(server): \(reason) It is tried again.")
         }
       }

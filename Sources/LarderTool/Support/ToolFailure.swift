@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderCore
 
 /// A failure of the tool's own: an input it cannot read, an output it cannot write. Failures of a
 /// log are `LarderError`s.
@@ -13,6 +14,15 @@ struct ToolFailure: Error, CustomStringConvertible {
   init(errno code: CInt, doing: String) {
     // strerror's buffer is shared, but nothing of the tool calls it on two threads.
     description = "\(doing): \(String(cString: strerror(code)))"
+  }
+}
+
+extension LarderError {
+  /// What happened, and why if that is a failure of ours as well: say, what a server did before it
+  /// was not asked any more.
+  var explained: String {
+    guard let cause = cause as? LarderError else { return message }
+    return "\(message) \(cause.message)"
   }
 }
 

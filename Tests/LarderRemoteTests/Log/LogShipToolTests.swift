@@ -93,6 +93,9 @@
       let run = try start(arguments(try RedisServer.freePort(), "--once"))
       #expect(await run.wait() == 2)
       #expect(run.errors.contains("tried again") && run.errors.contains("1 left"))
+      // Also where it is not even asked any more.
+      let notes = run.errors.split(separator: "\n").filter { $0.contains("not asked") }
+      #expect(notes.allSatisfy { $0.contains("Could not connect") })
     }
 
     @Test func anOlderCopyIsRefused() async throws {

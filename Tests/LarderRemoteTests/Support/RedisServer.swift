@@ -11,9 +11,11 @@
   /// A server of a test's own, on loopback, with nothing on disk. Ends with the last reference to
   /// it, or with the test's process.
   final class RedisServer: Sendable {
-    /// The program; nil where there is none.
+    /// The program, or the one that the environment names; nil where there is none.
     static let program: String? = {
-      let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      let environment = ProcessInfo.processInfo.environment
+      if let wished = environment["LARDER_TEST_REDIS"], !wished.isEmpty { return wished }
+      let path = environment["PATH"] ?? ""
       let folders = path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/local/bin"]
       // Debian's redis-tools has the server under another name, and no service that is started.
       return ["redis-server", "valkey-server", "redis-check-rdb"].lazy

@@ -8,7 +8,7 @@
   /// What `make torture AREA=remote` does for longer.
   @Suite(.enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
   struct RemoteTortureTests {
-    @Test(arguments: ["simulation", "processes"])
+    @Test(arguments: ["simulation", "processes", "outage"])
     func noReadIsOlderThanPromised(family: String) throws {
       #expect(try torture(["--family", family, "--short", "--seed", "1"]).status == 0)
     }
