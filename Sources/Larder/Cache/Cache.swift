@@ -124,6 +124,11 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if configuration.keepsHotKeys { startKeepingHotKeys(configuration.onRestored) }
   }
 
+  /// What lies below memory, from the nearest to the farthest.
+  ///
+  /// - Complexity: O(tiers).
+  public var tiers: [any CacheTier<Key, Value>] { slots.map(\.tier) }
+
   /// - Throws: `.closed`.
   @inlinable
   func checkOpen() throws {
