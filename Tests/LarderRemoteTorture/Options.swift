@@ -17,6 +17,10 @@
       }
     }
 
+    enum Servers: String {
+      case one, cluster
+    }
+
     /// What this process is to do: one that was started by a person starts others.
     enum Duty: String {
       case supervise, work, client
@@ -33,6 +37,11 @@
     var isShort = false
     var stops = false
     var isHelp = false
+    /// nil: sometimes one, sometimes a cluster.
+    var servers: Servers?
+    /// How many processes simulate, and which of them this one is; nil for who starts them.
+    var jobs = ProcessInfo.processInfo.activeProcessorCount
+    var job: Int?
     /// What a client is told by who started it.
     var client: [String] = []
 
@@ -51,6 +60,8 @@
           --seconds N       time for everything together (default 60)
           --seed N          seed of all random choices (default: a new one, printed)
           --count N         how many seeds to simulate (default: what there is time for)
+          --jobs N          how many processes simulate (default: one for each processor)
+          --servers KIND    'one' or a 'cluster' of three (default: both)
           --operations N    of all processes in a history (default 1000000)
           --short           a few seconds
           --stop            stop at the first failure
@@ -98,6 +109,14 @@
             throw UsageError("no defect is called '\(name)'")
           }
           self.plant = plant
+        case "--jobs": jobs = max(1, Int(clamping: try number()))
+        case "--job": job = Int(clamping: try number())
+        case "--servers":
+          let name = try value()
+          guard let servers = Servers(rawValue: name) else {
+            throw UsageError("--servers takes 'one' or 'cluster', not '\(name)'")
+          }
+          self.servers = servers
         case "--short": isShort = true
         case "--stop": stops = true
         case "--help", "-h": isHelp = true
@@ -135,23 +154,32 @@
     /// so that sets and dictionaries have an order that follows from the seed.
     private func supervise() throws -> Int32 {
       say("seed \(seed)")
-      let time = seconds ?? (isShort ? 6 : 60)
       var failed = 0
       for family in families {
-        var arguments = ["--work", "--family", family.rawValue, "--seed", "\(seed)"]
-        arguments += ["--seconds", "\(max(1, Int(time) / families.count))"]
-        arguments += ["--operations", "\(operations)"]
-        if let count { arguments += ["--count", "\(count)"] }
-        if let plant { arguments += ["--plant", plant.rawValue] }
-        if isShort { arguments.append("--short") }
-        if stops { arguments.append("--stop") }
-        let ending = try Child(arguments).wait()
+        let ending = try Child(work(family)).wait()
         if ending != 0 { failed += 1 }
         if ending > 1 { say("FAILED \(family.rawValue): the process ended with \(ending)") }
       }
       say("\(families.count - failed) passed, \(failed) failed")
       return failed > 0 ? 1 : 0
     }
+
+    /// What a process is told that does a family's work.
+    private func work(_ family: Family) -> [String] {
+      let time = seconds ?? (isShort ? 6 : 60)
+      var arguments = ["--work", "--family", family.rawValue, "--seed", "\(seed)"]
+      arguments += ["--seconds", "\(max(1, Int(time) / families.count))"]
+      arguments += ["--operations", "\(operations)", "--jobs", "\(jobs)"]
+      if let count { arguments += ["--count", "\(count)"] }
+      if let plant { arguments += ["--plant", plant.rawValue] }
+      if let servers { arguments += ["--servers", servers.rawValue] }
+      if isShort { arguments.append("--short") }
+      if stops { arguments.append("--stop") }
+      return arguments
+    }
+
+    /// What one of the processes is told that simulate.
+    func simulation(_ job: Int) -> [String] { work(.simulation) + ["--job", "\(job)"] }
   }
 
   func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
@@ -160,12 +188,14 @@
   final class Child {
     private let process = Process()
 
-    init(_ arguments: [String]) throws {
+    /// - Parameter output: Where it writes to; nil: where this process does.
+    init(_ arguments: [String], output: Pipe? = nil) throws {
       guard let program = Bundle.main.executableURL else {
         throw Broken("this program has no file")
       }
       process.executableURL = program
       process.arguments = arguments
+      if let output { process.standardOutput = output }
       process.standardInput = FileHandle.nullDevice
       // Swift's own report of a crash would outlive the process and hold its output.
       process.environment = ProcessInfo.processInfo.environment.merging(

@@ -13,6 +13,21 @@ enum Plant: String, CaseIterable, Sendable {
   case staleLoad = "stale-load"
   /// That a key is absent is remembered although it was written before that was heard.
   case staleAbsence = "stale-absence"
+  /// What the next owner of a slot answers after `ASK`, which is not tracked, is kept.
+  case keptAsk = "ask-kept"
+  /// What is known of a slot's keys is kept when the slot moves, that they are absent above all.
+  case movedAbsence = "moved-absence"
+  /// Who owns a slot is compared, and not the epochs: it may have moved away and back.
+  case slotThereAndBack = "slot-there-and-back"
   /// Calls wait for as long as it takes.
   case endlessPatience = "no-timeout"
+
+  /// Whether only a cluster shows it.
+  var needsCluster: Bool {
+    switch self {
+    case .keptAsk, .movedAbsence, .slotThereAndBack: true
+    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence, .endlessPatience:
+      false
+    }
+  }
 }

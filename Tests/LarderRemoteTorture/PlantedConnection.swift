@@ -16,6 +16,8 @@
 
     private let base: any RemoteConnection
     private let plant: Plant?
+    /// Of the connections beneath, in a cluster.
+    private let nodes: NodeEvents
     private let pause: @Sendable () async -> Void
     private let state = Mutex(State())
 
@@ -23,10 +25,13 @@
     private static let heardInAll = 12
 
     /// - Parameter pause: Waits for as long as a reply may be delayed.
-    init(_ base: any RemoteConnection, _ plant: Plant?, pause: @escaping @Sendable () async -> Void)
-    {
+    init(
+      _ base: any RemoteConnection, _ plant: Plant?, _ nodes: NodeEvents = NodeEvents(),
+      pause: @escaping @Sendable () async -> Void
+    ) {
       self.base = base
       self.plant = plant
+      self.nodes = nodes
       self.pause = pause
     }
 
@@ -42,19 +47,30 @@
     /// Has the tier hear of something that did not happen.
     func inject(_ event: RemoteEvent) { state.withLock { $0.sink }?(event) }
 
-    /// - Returns: Whether the server answered, on the connection that there was before.
+    /// Asks every server whether it is there, and where the slots are of a cluster.
+    ///
+    /// - Returns: Whether all answered, on the connections that there were before.
     func ping() async -> Bool {
       let before = base.epoch
-      guard before > 0,
-        let replies = try? await base.send([RemoteCommand("PING", [])], key: nil, patience: nil),
-        replies == [.status("PONG")]
-      else { return false }
+      guard before > 0 else { return false }
+      do {
+        // The first may join whoever asked for the slots already.
+        _ = try await base.masters
+        for master in try await base.masters {
+          let ping = RemoteCommand("PING", [])
+          let replies = try await master.send([ping], key: nil, patience: nil)
+          guard replies == [.status("PONG")] else { return false }
+        }
+      } catch {
+        return false
+      }
       return base.epoch == before
     }
 
     private func hear(_ event: RemoteEvent) {
       switch (event, plant) {
-      case (.lost, .deafToLoss): return
+      case (.lost, .deafToLoss), (.untracked, .keptAsk): return
+      case (.flushed, .movedAbsence) where !nodes.isServerFlushed: return
       case (.lost, .halfOfPair): state.withLock { $0.heard = 0 }
       case (.invalidated, .halfOfPair), (.flushed, .halfOfPair):
         let heard = state.withLock { state in

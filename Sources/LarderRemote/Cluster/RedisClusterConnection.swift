@@ -26,12 +26,17 @@
     /// - Throws: `.invalidArgument` if the port is none, files of `security` cannot be read, or the
     ///   database is not 0, the only one that a cluster has.
     /// - Complexity: O(bytes of the files that `security` names).
-    public init(_ server: RemoteServer) throws {
+    public convenience init(_ server: RemoteServer) throws {
+      try self.init(server, RedisClusterWorld(server))
+    }
+
+    /// - Parameter world: What is simulated, for tests.
+    package init(_ server: RemoteServer, _ world: RedisClusterWorld) throws {
       guard server.database == 0 else {
         throw LarderError(
           .invalidArgument, "A cluster has no database \(server.database), only number 0.")
       }
-      core = RedisClusterCore(server, try RedisSecurity(server))
+      core = RedisClusterCore(server, world)
     }
 
     deinit { Task.detached { [core] in await core.close() } }

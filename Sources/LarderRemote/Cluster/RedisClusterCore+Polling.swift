@@ -27,14 +27,14 @@
         return state.isPolling
       }
       if !isPolling { poll() }
-      let timer = loop.scheduleTask(in: (end - .now).amount) { continuation.finish() }
+      let timer = loop.scheduleTask(in: (end - world.now()).amount) { continuation.finish() }
       defer { timer.cancel() }
       for await _ in replies {}
       try Task.checkCancellation()
     }
 
     func currentMasters() async throws -> [RemoteAddress] {
-      try await poll(until: .now + server.timeout)
+      try await poll(until: world.now() + server.timeout)
       return try state.withLock { state in
         if state.isClosed { throw closed }
         guard let topology = state.topology else { throw state.failure ?? timedOut }

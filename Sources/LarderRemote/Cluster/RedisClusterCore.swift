@@ -3,7 +3,6 @@
 #if Remote
   import LarderCore
   import NIOCore
-  import NIOPosix
   import Synchronization
 
   /// What a ``RedisClusterConnection`` is made of: the map of the cluster, and a connection to each
@@ -19,7 +18,7 @@
     /// A connection to a server.
     struct Node {
       let id: UInt64
-      let connection: RedisConnection
+      let connection: any RemoteConnection
       /// That of the cluster; 0 before there was a connection.
       var epoch: UInt64 = 0
     }
@@ -44,24 +43,24 @@
     let server: RemoteServer
     let cluster: RemoteCluster
     let state = Mutex(State())
-    let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    private let security: RedisSecurity
+    let world: RedisClusterWorld
+    var loop: any EventLoop { world.loop }
 
-    init(_ server: RemoteServer, _ security: RedisSecurity) {
+    init(_ server: RemoteServer, _ world: RedisClusterWorld) {
       self.server = server
-      self.security = security
+      self.world = world
       cluster = server.cluster ?? RemoteCluster()
     }
 
     // MARK: - Connections
 
-    func connection(to address: RemoteAddress) throws -> RedisConnection {
+    func connection(to address: RemoteAddress) throws -> any RemoteConnection {
       try state.withLock { state in
         if state.isClosed { throw closed }
         if let node = state.nodes[address] { return node.connection }
         var server = server
         (server.host, server.port) = (address.host, address.port)
-        let connection = RedisConnection(server, loop, try RedisSecurity(server, security))
+        let connection = try world.connect(server)
         state.nextNode += 1
         let id = state.nextNode
         connection.observe { [weak self] in self?.receive($0, from: address, id) }
@@ -129,7 +128,7 @@
       _ commands: [RemoteCommand], _ key: [UInt8]?, to first: RemoteAddress?, _ patience: Duration?
     ) async throws -> [RemoteReply] {
       if commands.isEmpty { return [] }
-      let end = ContinuousClock.now + min(patience ?? server.timeout, server.timeout)
+      let end = world.now() + min(patience ?? server.timeout, server.timeout)
       var replies = Array(repeating: RemoteReply.null, count: commands.count)
       let hasMap = state.withLock { $0.topology != nil }
       var address = first
@@ -140,7 +139,7 @@
         var redirected: [Step] = []
         for step in steps {
           wasAsk = wasAsk || step.isAsk
-          let rest = redirections == 0 && hasMap ? patience : max(end - .now, .zero)
+          let rest = redirections == 0 && hasMap ? patience : max(end - world.now(), .zero)
           try await send(commands, step, rest, &replies)
           for unit in step.units {
             guard let (next, isAsk) = try await target(replies[unit], step.address, key, end)

@@ -30,9 +30,9 @@
   }
 
   /// The slot that a key belongs to.
-  enum RedisSlot {
+  package enum RedisSlot {
     /// By the part in the first braces, if that is not empty, so that keys can share a slot.
-    static func of(_ key: [UInt8]) -> Int {
+    package static func of(_ key: [UInt8]) -> Int {
       var hashed = key[...]
       if let open = key.firstIndex(of: UInt8(ascii: "{")),
         let close = key[(open + 1)...].firstIndex(of: UInt8(ascii: "}")), close > open + 1

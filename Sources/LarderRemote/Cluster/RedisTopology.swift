@@ -98,7 +98,6 @@
         throw Self.garbage(server)
       }
       var own: String?
-      var isOwned = Array(repeating: false, count: RedisTopology.slotCount)
       var (masters, ids) = (0, Set<String>())
       for line in text.split(separator: UInt8(ascii: "\n")) {
         guard let (node, isOwn) = Self.node(line) else { throw Self.garbage(server) }
@@ -110,13 +109,11 @@
         guard masters <= RedisTopology.maximumMasters else {
           throw Self.failure(server, "says that it has more than \(masters - 1) masters")
         }
-        for slots in node.slots {
-          for slot in slots {
-            if isOwned[slot] { throw Self.garbage(server) }
-            isOwned[slot] = true
-          }
-        }
         nodes.append(node)
+      }
+      let slots = nodes.flatMap(\.slots).sorted { $0.lowerBound < $1.lowerBound }
+      for (range, next) in zip(slots, slots.dropFirst()) where next.lowerBound <= range.upperBound {
+        throw Self.garbage(server)
       }
       guard let own else { throw Self.garbage(server) }
       self.own = own

@@ -64,10 +64,10 @@
     /// Whether it can be a name or an address, or is empty.
     static func isHost(_ text: String) -> Bool {
       text.utf8.count <= 255
-        && text.unicodeScalars.allSatisfy { character in
-          character.isASCII
-            && (character.properties.isAlphabetic || character.properties.numericType != nil
-              || ".:-_%".unicodeScalars.contains(character))
+        && text.utf8.allSatisfy { byte in
+          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || ".:-_%".utf8.contains(byte)
         }
     }
 

@@ -27,8 +27,8 @@
           value: 0, begin: change.begin + max(change.life, margin) - margin,
           end: change.end + change.life + margin, isKnown: false)
       }
-      changes += history.clearings.map {
-        Change(value: 0, begin: $0.begin, end: $0.end, isKnown: true)
+      changes += history.clearings.filter { $0.concerns(key) }.map {
+        Change(value: 0, begin: $0.begin, end: $0.end, isKnown: $0.isKnown)
       }
       return changes.sorted { $0.begin < $1.begin }
     }

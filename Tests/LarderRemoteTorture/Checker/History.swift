@@ -53,11 +53,17 @@
     var livesFrom: UInt64?
   }
 
-  /// What befell all keys: the server was flushed, or killed and forgot everything.
+  /// What befell all keys, or those of one server: it was flushed, or killed and forgot everything.
   struct Clearing {
     var begin: UInt64
     var end: UInt64
     var what: String
+    /// nil: all.
+    var keys: Set<Int>?
+    /// Whether they were all on that server.
+    var isKnown = true
+
+    func concerns(_ key: Int) -> Bool { keys?.contains(key) ?? true }
   }
 
   /// Whatever the server told a machine before `begin`, that machine has heeded by `end`.

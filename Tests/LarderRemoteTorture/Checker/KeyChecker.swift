@@ -65,7 +65,7 @@
       self.writes = Dictionary(grouping: writes, by: \.machine)
       let changes = Changes.of(key, deeds, history)
       self.changes = changes
-      deaths = Self.deaths(changes, history.promise) { $0.isKnown ? $0.end : .max }
+      deaths = Self.deaths(changes) { $0.isKnown ? $0.end : .max }
       var placeOf: [ValueID: Int] = [:]
       for (place, change) in changes.enumerated() where change.value != 0 {
         placeOf[change.value] = place
@@ -77,20 +77,14 @@
 
     /// - Parameter ending: When a change supersedes those before it; `.max` if it does not.
     private static func deaths(
-      _ changes: [Change], _ promise: Promise, _ ending: (Change) -> UInt64
+      _ changes: [Change], _ ending: (Change) -> UInt64
     ) -> [UInt64] {
       var first = [UInt64](repeating: .max, count: changes.count + 1)
       for place in changes.indices.reversed() {
         first[place] = min(first[place + 1], ending(changes[place]))
       }
       return changes.map { change in
-        let after = changes.place { $0.begin > change.end }
-        var death = first[after]
-        if change.life > 0 {
-          let begin = change.livesFrom ?? change.end
-          death = min(death, begin + change.life + promise.expiryMargin)
-        }
-        return death
+        first[changes.place { $0.begin > change.end }]
       }
     }
 
@@ -142,9 +136,30 @@
       }
     }
 
+    /// When it has expired; `.max` if it does not.
+    private func expiry(of change: Change) -> UInt64 {
+      if change.life == 0 { return .max }
+      return (change.livesFrom ?? change.end) + change.life + history.promise.expiryMargin
+    }
+
+    /// Whether the same machine was reading the same already before a moment. A read that joins
+    /// another one gets what the server said to that.
+    private func isJoined(_ read: Deed, _ time: UInt64) -> Bool {
+      deeds.contains { deed in
+        (deed.kind == .read || deed.kind == .load) && deed.isKnown && deed.value == read.value
+          && deed.machine == read.machine && deed.begin <= time && deed.end >= read.begin
+      }
+    }
+
     private func check(
       _ read: Deed, _ place: Int?, _ death: UInt64, _ mine: UInt64
     ) -> Violation? {
+      if let place {
+        let expiry = expiry(of: changes[place])
+        if expiry < read.begin, !isJoined(read, expiry) {
+          return violation("read something that had expired", read, place, since: expiry)
+        }
+      }
       if mine < read.begin {
         return violation("read something older than what it had written", read, place, since: mine)
       }
@@ -189,7 +204,7 @@
 
     private mutating func known(to machine: Int) -> Known {
       if let known = knowledge[machine] { return known }
-      let deaths = Self.deaths(changes, history.promise) { change in
+      let deaths = Self.deaths(changes) { change in
         change.isKnown && change.machine == machine ? change.knownAt : .max
       }
       let known = Known(deaths: deaths, latestAbsence: Latest(absences, changes, deaths))
@@ -221,7 +236,7 @@
         }
       }
       for clearing in history.clearings
-      where clearing.end >= zero && clearing.begin <= read.end {
+      where clearing.end >= zero && clearing.begin <= read.end && clearing.concerns(key) {
         add(clearing.begin, clearing.end, clearing.what)
       }
       if let changes = history.changes?[key] {

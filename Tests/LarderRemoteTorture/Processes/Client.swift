@@ -9,7 +9,8 @@
 
   /// What a client is told.
   struct ClientOrders {
-    var port = 0
+    /// Of the server, or of those of a cluster.
+    var ports: [Int] = []
     var file = ""
     var capacity = 0
     /// For its disk; empty: it has none.
@@ -22,32 +23,57 @@
     var seconds = 0.0
     var plant: Plant?
     var localLifetime = 0
-    /// Milliseconds; 0: copies are dropped at once.
-    var grace = 0
+    var disconnection = Disconnection.drop
     var ahead = 0.0
+    /// Milliseconds.
+    var pollInterval = 0
 
     var arguments: [String] {
       [
-        "--client", "\(port)", file, "\(capacity)", folder, "\(machine)", "\(seed)",
-        "\(operations)", "\(keys)", "\(tasks)", "\(seconds)", plant?.rawValue ?? "",
-        "\(localLifetime)", "\(grace)", "\(ahead)",
+        "--client", ports.map(String.init).joined(separator: ","), file, "\(capacity)", folder,
+        "\(machine)", "\(seed)", "\(operations)", "\(keys)", "\(tasks)", "\(seconds)",
+        plant?.rawValue ?? "", "\(localLifetime)", "\(disconnection.number)", "\(ahead)",
+        "\(pollInterval)",
       ]
     }
 
     init() {}
 
     init(_ words: [String]) throws {
-      guard words.count == 14, let port = Int(words[0]), let capacity = Int(words[2]),
+      guard words.count == 15, let capacity = Int(words[2]),
         let machine = Int(words[4]), let seed = UInt64(words[5]), let operations = Int(words[6]),
         let keys = Int(words[7]), let tasks = Int(words[8]), let seconds = Double(words[9]),
-        let localLifetime = Int(words[11]), let grace = Int(words[12]),
-        let ahead = Double(words[13])
+        let localLifetime = Int(words[11]),
+        let disconnection = Int(words[12]), let ahead = Double(words[13]),
+        let pollInterval = Int(words[14])
       else { throw UsageError("--client is not for people") }
-      (self.port, file, self.capacity, folder) = (port, words[1], capacity, words[3])
+      ports = words[0].split(separator: ",").compactMap { Int($0) }
+      (file, self.capacity, folder) = (words[1], capacity, words[3])
       (self.machine, self.seed, self.operations) = (machine, seed, operations)
       (self.keys, self.tasks, self.seconds) = (keys, tasks, seconds)
       plant = Plant(rawValue: words[10])
-      (self.localLifetime, self.grace, self.ahead) = (localLifetime, grace, ahead)
+      (self.localLifetime, self.ahead, self.pollInterval) = (localLifetime, ahead, pollInterval)
+      self.disconnection = Disconnection(disconnection)
+    }
+
+    func connect() throws -> PlantedConnection {
+      let addresses = ports.map { RemoteAddress(host: "127.0.0.1", port: $0) }
+      guard let first = addresses.first else { throw UsageError("--client has no port") }
+      var server = RemoteServer(host: first.host, port: first.port)
+      server.security = .plaintext
+      let nodes = NodeEvents()
+      let base: any RemoteConnection
+      if addresses.count > 1 {
+        server.cluster = RemoteCluster(seeds: Array(addresses.dropFirst()))
+        server.cluster?.pollInterval = .milliseconds(pollInterval)
+        var world = try RedisClusterWorld(server)
+        let (connect, plant) = (world.connect, plant)
+        world.connect = { PlantedNode(try connect($0), plant, nodes) }
+        base = try RedisClusterConnection(server, world)
+      } else {
+        base = try RedisConnection(server)
+      }
+      return PlantedConnection(base, plant, nodes) { try? await Task.sleep(for: .milliseconds(3)) }
     }
   }
 
@@ -69,16 +95,12 @@
       let ahead = orders.ahead
       let clock = CacheClock(
         now: { .nanoseconds(Int64(monotonicTime())) }, date: { Date() + ahead })
-      var server = RemoteServer(host: "127.0.0.1", port: orders.port)
-      server.security = .plaintext
-      connection = PlantedConnection(try RedisConnection(server), orders.plant) {
-        try? await Task.sleep(for: .milliseconds(3))
-      }
+      connection = try orders.connect()
       var remote = RemoteTierConfiguration()
       remote.keyPrefix = Stamped.prefix
       remote.clock = clock
       remote.localLifetime = .milliseconds(orders.localLifetime)
-      if orders.grace > 0 { remote.onDisconnect = .serveStale(for: .milliseconds(orders.grace)) }
+      remote.onDisconnect = orders.disconnection.policy
       let tier = try RemoteTier(
         name: "torture", connection: connection, coder: Stamped.coder,
         keyCoder: Stamped.keyCoder, configuration: remote)
@@ -198,10 +220,10 @@
 
     /// Finds out, again and again, when all has been heeded that the server had to tell.
     ///
-    /// The answer to a ping comes behind what was told before it. What was told the cache is
-    /// handed in turn; so when it has dropped a copy because of an event that was made up
-    /// afterwards, it has dropped the others. It is made up twice, as the cache may be handed
-    /// several at once, in any order.
+    /// In a cluster also where the slots were. The answer to a ping comes behind what was told
+    /// before it. What was told the cache is handed in turn; so when it has dropped a copy because
+    /// of an event that was made up afterwards, it has dropped the others. It is made up twice, as
+    /// the cache may be handed several at once, in any order.
     private func putBarriers() async {
       while !isOver.load(ordering: .acquiring) {
         let begin = monotonicTime()

@@ -18,13 +18,13 @@
     private let seconds: Double
     private let seed: UInt64
     private var dice: Dice
-    private var server: Server
-    private let proxy: Proxy
-    private let proxyPort: Int
+    private let servers: Servers
     private let keys: Int
     private let operationsEach: Int
     private let localLifetime: Int
-    private let grace: Int
+    private let disconnection: Disconnection
+    /// Milliseconds.
+    private let pollInterval: Int
     private let end: UInt64
     /// Of a slot the last one runs.
     private var slots: [[Machine]] = []
@@ -32,24 +32,26 @@
     private var clearings: [Clearing] = []
     private var tally = Tally()
 
-    init(_ seed: UInt64, _ options: Options, _ parent: URL, seconds: Double) throws {
+    init(
+      _ seed: UInt64, _ options: Options, _ parent: URL, isCluster: Bool, seconds: Double
+    ) throws {
       self.options = options
       self.seed = seed
       self.seconds = seconds
       folder = parent.appendingPathComponent("history-\(seed)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       dice = Dice(seed)
-      server = try Server(in: folder.path)
-      proxy = Proxy(to: server.port)
-      proxyPort = try proxy.start()
       let count = options.isShort ? 3 : dice.between(2, 8)
       keys = dice.between(8, 64)
+      servers = try Servers(in: folder, isCluster: isCluster, keys: keys)
       let operations = options.isShort ? min(options.operations, 6000) : options.operations
       operationsEach = max(1, operations / count)
       localLifetime = dice.oneIn(3) ? dice.between(100, 2000) : 60_000
-      grace = dice.oneIn(4) ? dice.between(100, 3000) : 0
+      disconnection = Disconnection(&dice, grace: 100...3000)
+      pollInterval = dice.between(20, 500)
       end = monotonicTime() + UInt64(seconds * 1e9)
       tally.histories = 1
+      tally.clusters = isCluster ? 1 : 0
       for slot in 0..<count {
         slots.append([])
         try start(slot)
@@ -70,15 +72,14 @@
           slots[slot][place].diedAt = monotonicTime()
         }
       }
-      proxy.end()
-      server.end()
+      servers.end()
       let history = try collect()
       return (tally, Checker.check(history))
     }
 
     private func start(_ slot: Int) throws {
       var orders = ClientOrders()
-      orders.port = proxyPort
+      orders.ports = servers.ports.shuffled(using: &dice)
       orders.machine = machineCount
       orders.file = folder.appendingPathComponent("records-\(machineCount)").path
       orders.operations = operationsEach
@@ -91,7 +92,8 @@
       orders.tasks = dice.between(1, 4)
       orders.plant = options.plant
       orders.localLifetime = localLifetime
-      orders.grace = grace
+      orders.disconnection = disconnection
+      orders.pollInterval = pollInterval
       orders.ahead = Double(dice.between(-1, 1)) * Double(dice.below(100_000_000))
       machineCount += 1
       tally.processes += 1
@@ -103,16 +105,25 @@
     private func hurt() throws {
       let all = dice.oneIn(4)
       let time = dice.between(1, 400)
+      let place = dice.below(servers.all.count)
+      let server = servers.all[place]
+      if servers.isCluster, !dice.oneIn(3), try servers.moveOn(&dice) { tally.moves += 1 }
       switch dice.below(20) {
-      case 0: try killServer()
+      case 0 where !servers.isMoving:
+        let begin = monotonicTime()
+        try servers.kill(place) { [self] in
+          clear(place, since: begin, "server \(place) was killed")
+          usleep(UInt32(dice.between(0, 500) * 1000))
+        }
+        tally.serverKills += 1
       case 1...2: try killClient()
       case 3...4:
         let begin = monotonicTime()
         try server.say("FLUSHALL")
-        clearings.append(Clearing(begin: begin, end: monotonicTime(), what: "FLUSHALL"))
+        clear(place, since: begin, "FLUSHALL of server \(place)")
         tally.flushes += 1
       case 5...6:
-        try server.say("CLIENT KILL TYPE normal")
+        try server.say("CLIENT", "KILL", "TYPE", "normal")
         tally.cuts += 1
       case 7:
         server.stop()
@@ -120,21 +131,21 @@
         server.go()
       case 8...15:
         let fault = Proxy.Fault.allCases[dice.below(Proxy.Fault.allCases.count)]
-        proxy.harm(fault, dice.below(1000), all: all, milliseconds: time)
+        servers.harm(place, fault, dice.below(1000), all: all, milliseconds: time)
         tally.cuts += 1
       default: break
       }
     }
 
-    private func killServer() throws {
-      let port = server.port
-      let begin = monotonicTime()
-      server.end()
-      clearings.append(
-        Clearing(begin: begin, end: monotonicTime(), what: "the server was killed"))
-      tally.serverKills += 1
-      usleep(UInt32(dice.between(0, 500) * 1000))
-      server = try Server(in: folder.path, port: port)
+    /// A server has forgotten all it had.
+    private func clear(_ place: Int, since begin: UInt64, _ what: String) {
+      let end = monotonicTime()
+      var clearing = Clearing(begin: begin, end: end, what: what)
+      clearing.keys = servers.keys(of: place)?.subtracting(servers.movingKeys)
+      clearings.append(clearing)
+      if !servers.isMoving { return }
+      (clearing.keys, clearing.isKnown) = (servers.movingKeys, false)
+      clearings.append(clearing)
     }
 
     private func killClient() throws {
@@ -153,10 +164,12 @@
       var history = History()
       history.clearings = clearings
       history.promise.localLifetime = UInt64(localLifetime) * 1_000_000
-      history.promise.afterLoss += UInt64(grace) * 1_000_000
+      history.promise.afterLoss += nanoseconds(disconnection.grace)
+      if servers.isCluster { history.promise.afterLoss += 250_000_000 }
       // What the system takes to run a process is counted as a stall only if it is long.
       history.promise.margin = 2_000_000_000
-      history.promise.expiryMargin = 20_000_000
+      // A key that moves takes its remaining life along.
+      history.promise.expiryMargin = servers.isCluster ? 500_000_000 : 20_000_000
       for machine in slots.flatMap({ $0 }) {
         let died = machine.diedAt ?? monotonicTime()
         let records = try Records(machine.orders.file, capacity: machine.orders.capacity)

@@ -17,11 +17,16 @@
       let start = Date()
       let seconds = options.seconds ?? 60
       var sum = Tally()
-      while sum.histories == 0 || Date().timeIntervalSince(start) < seconds {
+      let servers = options.plant?.needsCluster ?? false ? .cluster : options.servers
+      let least = servers == nil ? 2 : 1
+      while sum.histories < least || Date().timeIntervalSince(start) < seconds {
         let left = seconds - Date().timeIntervalSince(start)
+        let share = left / Double(max(1, least - sum.histories))
         let seed = options.seed &+ UInt64(sum.histories)
         // Checking takes its time, too.
-        let history = try ProcessHistory(seed, options, folder, seconds: max(1, left * 0.75))
+        let history = try ProcessHistory(
+          seed, options, folder, isCluster: servers.map { $0 == .cluster } ?? (seed % 2 == 1),
+          seconds: max(1, share * 0.75))
         let (tally, violations) = try history.run()
         sum.add(tally)
         for violation in violations.prefix(max(0, Self.toldFailures - sum.failures)) {
@@ -45,6 +50,7 @@
   /// What was done, for the report.
   struct Tally: CustomStringConvertible {
     var histories = 0
+    var clusters = 0
     var processes = 0
     var operations = 0
     var failedOperations = 0
@@ -53,10 +59,12 @@
     var clientKills = 0
     var cuts = 0
     var flushes = 0
+    var moves = 0
     var failures = 0
 
     mutating func add(_ other: Tally) {
       histories += other.histories
+      clusters += other.clusters
       processes += other.processes
       operations += other.operations
       failedOperations += other.failedOperations
@@ -65,13 +73,15 @@
       clientKills += other.clientKills
       cuts += other.cuts
       flushes += other.flushes
+      moves += other.moves
     }
 
     var description: String {
       """
-      \(histories) histories, \(processes) processes, \(operations) operations \
-      (\(failedOperations) failed), \(barriers) barriers, \(serverKills) kills of the server, \
-      \(clientKills) of processes, \(cuts) connections cut or stalled, \(flushes) flushes, \
+      \(histories) histories, \(clusters) of them on a cluster, \(processes) processes, \
+      \(operations) operations (\(failedOperations) failed), \(barriers) barriers, \
+      \(serverKills) kills of a server, \(clientKills) of processes, \
+      \(cuts) connections cut or stalled, \(flushes) flushes, \(moves) moves of slots, \
       \(failures) failed
       """
     }

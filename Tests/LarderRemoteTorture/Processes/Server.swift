@@ -2,6 +2,7 @@
 
 #if Remote
   import Foundation
+  import LarderRemote
   import NIOCore
   import NIOPosix
 
@@ -24,14 +25,17 @@
     private let input = Pipe()
 
     /// - Parameters:
-    ///   - folder: For the name by which the program knows what to be.
+    ///   - folder: For the name by which the program knows what to be, and what it knows of its
+    ///     cluster.
     ///   - port: nil for any.
-    init(in folder: String, port wanted: Int? = nil) throws {
+    ///   - further: Arguments.
+    init(in folder: String, port: Int? = nil, _ further: [String] = []) throws {
+      let port = try port ?? Self.freePort()
+      self.port = port
       guard let program = Self.program else { throw Broken("there is no redis-server here") }
       let link = "\(folder)/redis-server"
       let file = URL(fileURLWithPath: program).resolvingSymlinksInPath().path
       try? FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
-      port = try wanted ?? Self.freePort()
       // The input ends with this process, however that ends.
       let script = """
         "$@" <&- & server=$!; echo "pid $server"; cat >/dev/null; kill -9 $server; wait $server
@@ -43,6 +47,7 @@
         // A machine that does not read is no reason to forget it.
         "--client-output-buffer-limit", "normal 0 0 0",
       ]
+      process.arguments? += further
       let output = Pipe()
       process.standardInput = input
       process.standardOutput = output
@@ -64,12 +69,23 @@
       self.pid = pid
     }
 
-    private static func freePort() throws -> Int {
-      let channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .bind(host: "127.0.0.1", port: 0).wait()
-      defer { try? channel.close().wait() }
-      guard let port = channel.localAddress?.port else { throw Broken("there is no free port") }
-      return port
+    /// A free port, and so is the one for the other servers of a cluster, which is higher by
+    /// 10,000.
+    static func freePort() throws -> Int {
+      func bind(_ port: Int) throws -> any Channel {
+        try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+          .bind(host: "127.0.0.1", port: port).wait()
+      }
+      for _ in 0..<1000 {
+        let channel = try bind(0)
+        defer { try? channel.close().wait() }
+        guard let port = channel.localAddress?.port, port < 55_000,
+          let other = try? bind(port + 10_000)
+        else { continue }
+        try? other.close().wait()
+        return port
+      }
+      throw Broken("there is no free port")
     }
 
     /// Freezes it: it accepts, and says nothing.
@@ -86,25 +102,36 @@
     deinit { if process.isRunning { end() } }
 
     /// Sends it a command, behind the proxy's back, and waits for the answer.
-    func say(_ command: String) throws {
-      let channel = try ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .channelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(AnswerHandler())
-          }
-        }
-        .connect(host: "127.0.0.1", port: port).wait()
-      channel.writeAndFlush(ByteBuffer(string: command + "\r\n"), promise: nil)
-      // The handler closes it when there is an answer.
-      try channel.closeFuture.wait()
-    }
-  }
+    @discardableResult
+    func say(_ words: String...) throws -> RemoteReply { try say(words) }
 
-  private final class AnswerHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
+    func say(_ words: [String]) throws -> RemoteReply {
+      var server = RemoteServer(host: "127.0.0.1", port: port)
+      server.security = .plaintext
+      (server.timeout, server.connectTimeout) = (.seconds(60), .seconds(60))
+      let connection = try RedisConnection(server)
+      let command = RemoteCommand(words[0], words.dropFirst().map { Array($0.utf8) })
+      let result = Box<Result<[RemoteReply], any Error>>()
+      let done = DispatchSemaphore(value: 0)
+      Task.detached {
+        do {
+          result.value = .success(
+            try await connection.send([command], key: nil, patience: nil))
+        } catch {
+          result.value = .failure(error)
+        }
+        await connection.close()
+        done.signal()
+      }
+      done.wait()
+      guard let reply = try result.value?.get().first else { throw Broken("no answer") }
+      if case .error(let text) = reply {
+        throw Broken("the server answered \(words.prefix(3)) with \(text)")
+      }
+      return reply
     }
+
+    /// Unchecked: written before a semaphore is signalled, read after.
+    private final class Box<Value>: @unchecked Sendable { var value: Value? }
   }
 #endif

@@ -54,6 +54,8 @@
       self.dice = dice
     }
 
+    deinit { if case .ready(let link) = state { network.close(link) } }
+
     var deliversInWireOrder: Bool { true }
 
     func observe(_ sink: @escaping @Sendable (RemoteEvent) -> Void) { self.sink = sink }
@@ -132,7 +134,7 @@
 
     private func begin(_ link: SimulatedNetwork.Link, _ mine: Int) {
       state = .ready(link)
-      link.receive = { [self] arrival in receive(arrival, mine) }
+      link.receive = { [weak self] arrival in self?.receive(arrival, mine) }
       lastRead = loop.now
       failures = 0
       epoch += 1

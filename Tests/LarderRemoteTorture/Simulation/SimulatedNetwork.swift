@@ -29,6 +29,8 @@
       case replies([RemoteReply])
     }
 
+    static let longestStall: UInt64 = 400_000_000
+
     private let loop = VirtualLoop.shared
     let server: SimulatedServer
     private(set) var links: [Link] = []
@@ -110,7 +112,8 @@
       case .halfOpen: drop(link, isTold: false)
       case .lostReplies: link.toClient = false
       case .lostCommands: link.toServer = false
-      case .stall: link.stalledUntil = loop.now + dice.microseconds(1000, 400_000)
+      case .stall:
+        link.stalledUntil = loop.now + dice.microseconds(1000, Int(Self.longestStall / 1000))
       }
     }
 

@@ -5,49 +5,23 @@
   import LarderCore
   import LarderRemote
 
-  /// A few machines, a server and a network, from one seed: what each does and what befalls them.
+  /// A few machines, a server or a cluster, and a network, from one seed: what each does and what
+  /// befalls them.
   ///
   /// Unchecked: all of it happens on the thread of the loop.
   final class SimulatedRun: @unchecked Sendable {
-    /// What of it the seed decides at the beginning.
-    private struct Plan {
-      var machines = 2
-      var users = 2
-      var deeds = 12
-      var keys = 2
-      var isSlow = false
-      var grace: Duration?
-      var localLifetime = Duration.seconds(60)
-      var loadLease = Duration.seconds(30)
-      var remembersAbsence = false
-      var latency = (least: 100, most: 2000)
-      /// Between two deeds of a user, in microseconds.
-      var longestPause = 20_000
-      var faults = 0
-
-      init(_ dice: inout Dice) {
-        machines = dice.between(2, 3)
-        users = dice.between(1, 3)
-        deeds = dice.between(6, 20)
-        keys = dice.between(1, 3)
-        isSlow = dice.oneIn(3)
-        if dice.oneIn(5) { grace = .milliseconds(dice.between(100, 5000)) }
-        if dice.oneIn(4) { localLifetime = .milliseconds(dice.between(5, 2000)) }
-        if dice.oneIn(4) { loadLease = .milliseconds(dice.between(1, 100)) }
-        remembersAbsence = dice.oneIn(4)
-        if dice.oneIn(3) { latency = (1000, 20_000) }
-        if dice.oneIn(3) { longestPause = 1_000_000 }
-        faults = dice.oneIn(4) ? 0 : dice.between(1, 6)
-      }
-    }
-
     private let loop = VirtualLoop.shared
     private var dice: Dice
-    private let plan: Plan
-    private let server: SimulatedServer
-    private let network: SimulatedNetwork
+    private let plan: SimulatedPlan
+    private let record = SimulatedServer.Record()
+    /// One, or those of a cluster, and the network to each.
+    private let servers: [SimulatedServer]
+    private let networks: [SimulatedNetwork]
+    private let cluster: SimulatedCluster?
     private var caches: [Cache<Int, Stamped>] = []
-    private var connections: [SimulatedConnection] = []
+    private var connections: [Weak] = []
+    /// Which servers have answered a machine that asked all of them for the map, and when it did.
+    private var polls: [Int: (begin: UInt64, at: UInt64, answers: Int)] = [:]
     private var history = History()
     private var nextValue: [UInt64] = []
     private var working = 0
@@ -58,41 +32,50 @@
     /// All that happened, as one number.
     private(set) var trace: UInt64 = 0xCBF2_9CE4_8422_2325
     var deeds: Int { history.deeds.count }
+    var isCluster: Bool { plan.isCluster }
+    /// What should not have been.
+    private(set) var violations: [Violation] = []
 
-    init(seed: UInt64, _ plant: Plant?) throws {
+    private struct Weak {
+      weak var connection: SimulatedConnection?
+    }
+
+    /// - Parameter isCluster: nil: the seed decides.
+    init(seed: UInt64, _ plant: Plant?, isCluster: Bool? = nil) throws {
       loop.reset()
       ChanceOfAll.dice = Dice(seed, salt: 1)
       var dice = Dice(seed, salt: 2)
-      plan = Plan(&dice)
-      server = SimulatedServer(expiryDelay: dice.microseconds(0, 120_000))
+      let plan = SimulatedPlan(&dice, isCluster: isCluster)
+      self.plan = plan
+      let record = record
+      servers = (0..<(plan.isCluster ? SimulatedCluster.count : 1)).map { _ in
+        SimulatedServer(record, expiryDelay: dice.microseconds(0, 120_000))
+      }
+      networks = servers.enumerated().map { index, server in
+        SimulatedNetwork(server, Dice(seed, salt: 3 + 1000 * UInt64(index)), latency: plan.latency)
+      }
+      let keys = (0..<plan.keys).map { Stamped.remoteKey($0) }
+      cluster =
+        plan.isCluster
+        ? SimulatedCluster(servers, keys: keys, Dice(seed, salt: 7), longestStep: plan.longestStep)
+        : nil
       self.dice = dice
-      network = SimulatedNetwork(server, Dice(seed, salt: 3), latency: plan.latency)
-      history.promise = promise()
+      history.promise = plan.promise
       nextValue = [UInt64](repeating: 0, count: plan.machines)
       // Calendars differ, by years.
       for machine in 0..<plan.machines { try add(machine, seed, plant) }
-      network.heard = { [unowned self] machine, sent in heed(machine, since: sent) }
-    }
-
-    private func promise() -> Promise {
-      var promise = Promise()
-      promise.afterLoss =
-        SimulatedConnection.keepAlive + SimulatedConnection.timeout
-        + nanoseconds(plan.grace ?? .zero)
-      promise.localLifetime = nanoseconds(plan.localLifetime)
-      // A message may be stalled for so long, and a machine hears of the end only behind it.
-      promise.margin = 600_000_000
-      return promise
+      if plan.isCluster { return }
+      networks[0].heard = { [unowned self] machine, sent in heed(machine, since: sent) }
     }
 
     private func add(_ machine: Int, _ seed: UInt64, _ plant: Plant?) throws {
       let salt = UInt64(machine * 10)
-      let base = SimulatedConnection(network, machine, Dice(seed, salt: salt + 4))
-      base.lost = { [unowned self] machine in
-        if plan.grace == nil { heed(machine, since: loop.stamp()) }
-      }
-      connections.append(base)
-      let connection = PlantedConnection(base, plant) {
+      let nodes = NodeEvents()
+      let base =
+        plan.isCluster
+        ? try clusterConnection(machine, seed, plant, nodes)
+        : connect(machine, 0, Dice(seed, salt: salt + 4))
+      let connection = PlantedConnection(base, plant, nodes) {
         try? await VirtualLoop.shared.sleep(.milliseconds(3))
       }
       let clock = loop.clock(ahead: Double(dice.below(2) * machine) * 40_000_000)
@@ -101,7 +84,7 @@
       remote.clock = clock
       remote.localLifetime = plan.localLifetime
       remote.loadLease = plan.loadLease
-      if let grace = plan.grace { remote.onDisconnect = .serveStale(for: grace) }
+      remote.onDisconnect = plan.disconnection.policy
       let tier = try RemoteTier(
         name: "torture", connection: connection, coder: Stamped.coder,
         keyCoder: Stamped.keyCoder, configuration: remote)
@@ -117,6 +100,52 @@
       caches.append(Cache(name: "torture", tiers: slow + [tier], configuration: configuration))
       loop.runsAtOnce = false
       for user in 0..<plan.users { work(machine, Dice(seed, salt: salt + 100 * UInt64(user) + 6)) }
+    }
+
+    private func connect(_ machine: Int, _ server: Int, _ dice: Dice) -> SimulatedConnection {
+      let connection = SimulatedConnection(networks[server], machine, dice)
+      connection.lost = { [unowned self] machine in
+        if plan.disconnection.grace == .zero { heed(machine, since: loop.stamp()) }
+      }
+      connections.append(Weak(connection: connection))
+      return connection
+    }
+
+    /// What the library has for a cluster, over simulated connections.
+    private func clusterConnection(
+      _ machine: Int, _ seed: UInt64, _ plant: Plant?, _ nodes: NodeEvents
+    ) throws -> any RemoteConnection {
+      var server = RemoteServer(host: "127.0.0.1", port: 7000 + dice.below(servers.count))
+      server.timeout = .nanoseconds(Int64(SimulatedConnection.timeout))
+      server.cluster = RemoteCluster(
+        seeds: dice.oneIn(2) ? [] : servers.indices.map { SimulatedCluster.address($0) })
+      server.cluster?.pollInterval = plan.pollInterval
+      let start = ContinuousClock.now
+      let world = RedisClusterWorld(
+        loop: SimulatedEventLoop.shared,
+        now: { start + .nanoseconds(Int64(VirtualLoop.shared.now)) },
+        connect: { [unowned self] server in
+          let index = server.port - 7000
+          let salt = UInt64(machine * 10 + 4 + 1000 * (1 + connections.count))
+          return PlantedNode(
+            connect(machine, index, Dice(seed, salt: salt)), plant, nodes,
+            asking: { [unowned self] in beginPoll(machine) },
+            asked: { [unowned self] in endPoll(machine, $0) })
+        })
+      return try RedisClusterConnection(server, world)
+    }
+
+    /// All servers are asked at the same time, if they are known.
+    private func beginPoll(_ machine: Int) -> UInt64 {
+      if polls[machine]?.at != loop.now { polls[machine] = (loop.stamp(), loop.now, 0) }
+      return polls[machine]?.begin ?? 0
+    }
+
+    /// What a machine has been told by all servers it has heeded, and where the slots were.
+    private func endPoll(_ machine: Int, _ begin: UInt64) {
+      guard polls[machine]?.begin == begin else { return }
+      polls[machine]?.answers += 1
+      if polls[machine]?.answers == servers.count { heed(machine, since: begin) }
     }
 
     /// What a machine was told has been heeded when none of its tasks is runnable any more; over a
@@ -219,20 +248,24 @@
     // MARK: - What goes wrong
 
     private func scheduleFaults() {
-      let horizon = plan.deeds * plan.longestPause / 3
       for _ in 0..<plan.faults {
-        loop.at(loop.now + dice.microseconds(1000, horizon + 2000)) { [self] in fault() }
+        loop.at(loop.now + dice.microseconds(1000, plan.horizon)) { [self] in fault() }
+      }
+      for _ in 0..<plan.moves {
+        loop.at(loop.now + dice.microseconds(1000, plan.horizon)) { [self] in cluster?.move() }
       }
     }
 
     private func fault() {
+      let place = dice.below(servers.count)
+      let (server, network) = (servers[place], networks[place])
       switch dice.below(8) {
       case 0: server.flush()
       case 1:
         guard server.isUp else { return }
         network.dropAll()
         server.restart(false)
-        loop.after(dice.microseconds(1000, 300_000)) { [self] in server.restart(true) }
+        loop.after(dice.microseconds(1000, 300_000)) { server.restart(true) }
       case 2: network.dropAll()
       default: network.harm(SimulatedNetwork.Fault.allCases[dice.below(5)])
       }
@@ -240,27 +273,25 @@
 
     // MARK: - The end
 
-    /// - Returns: What should not have been.
-    func run() throws -> [Violation] {
+    func run() throws {
       scheduleFaults()
       let hour: UInt64 = 3_600_000_000_000
       guard loop.run(limit: hour, until: { working == 0 }) else {
         throw Broken("after an hour \(working) users still wait: something is never answered")
       }
-      if let unknown = server.unknown {
+      if let unknown = record.unknown {
         throw Broken("the simulated server does not know \(unknown)")
       }
-      history.changes = server.changes
-      history.clearings = server.clearings
+      history.changes = record.changes
+      history.clearings = record.clearings
       for (loader, load) in loaders {
         history.deeds[loader].end = max(history.deeds[loader].end, history.deeds[load].end)
       }
       for barriers in history.barriers {
         history.barriers[barriers.key]?.sort { $0.begin < $1.begin }
       }
-      let violations = Checker.check(history)
+      violations = Checker.check(history)
       try end(hour)
-      return violations
     }
 
     private func end(_ hour: UInt64) throws {
@@ -271,8 +302,8 @@
       }
       _ = loop.run(limit: loop.now + hour, until: { isClosed })
       self.caches = []
-      network.heard = { _, _ in }
-      for connection in connections { connection.lost = { _ in } }
+      for network in networks { network.heard = { _, _ in } }
+      for weak in connections { weak.connection?.lost = { _ in } }
       connections = []
       // What is left wakes up, and ends.
       _ = loop.run(limit: loop.now + hour, until: { false })

@@ -17,6 +17,9 @@
     final class Client {
       let machine: Int
       var tracksNext = false
+      var isAsking = false
+      /// Something of the transaction was refused.
+      var isRefused = false
       var isQueueing = false
       var queue: [RemoteCommand] = []
       /// Gets what the server sends unasked.
@@ -32,13 +35,22 @@
     /// Late enough for a copy to need a deadline of its own.
     private let expiryDelay: UInt64
     private(set) var isUp = true
-    /// What it did to each key.
-    private(set) var changes: [Int: [Change]] = [:]
-    private(set) var clearings: [Clearing] = []
-    /// A command that it does not know: then there is nothing to be learnt from it.
-    private(set) var unknown: String?
+    private let record: Record
+    /// What it knows of the cluster; nil for a server that is alone.
+    var member: SimulatedCluster.Member?
 
-    init(expiryDelay: UInt64) { self.expiryDelay = expiryDelay }
+    /// What was done by all servers together.
+    final class Record {
+      fileprivate(set) var changes: [Int: [Change]] = [:]
+      fileprivate(set) var clearings: [Clearing] = []
+      /// A command that no server knows: then there is nothing to be learnt from it.
+      fileprivate(set) var unknown: String?
+    }
+
+    init(_ record: Record, expiryDelay: UInt64) {
+      self.record = record
+      self.expiryDelay = expiryDelay
+    }
 
     func connect(_ client: Client) { clients.append(client) }
 
@@ -68,40 +80,67 @@
     }
 
     private func clearAll(_ what: String) {
+      let keys = entries.keys.map { ($0, text($0)) }.sorted { $0.1 < $1.1 }
       entries = [:]
+      // What the others have stays.
+      if member != nil { return keys.forEach { note($0.0, -1) } }
       let now = loop.stamp()
-      clearings.append(Clearing(begin: now, end: now, what: what))
+      record.clearings.append(Clearing(begin: now, end: now, what: what))
     }
 
     // MARK: - Commands
 
     func execute(_ command: RemoteCommand, _ client: Client) -> RemoteReply {
       switch command.name {
+      // Each of the two is for the next command alone: both together cannot be had.
       case "CLIENT":
-        client.tracksNext = true
+        (client.tracksNext, client.isAsking) = (true, false)
+        return .status("OK")
+      case "ASKING":
+        (client.tracksNext, client.isAsking) = (false, true)
         return .status("OK")
       case "MULTI":
         client.isQueueing = true
         return .status("OK")
       case "EXEC":
-        let queue = client.queue
-        (client.queue, client.isQueueing) = ([], false)
-        defer { client.tracksNext = false }
+        let (queue, isRefused) = (client.queue, client.isRefused)
+        (client.queue, client.isQueueing, client.isRefused) = ([], false, false)
+        defer { (client.tracksNext, client.isAsking) = (false, false) }
+        if isRefused { return .error("EXECABORT") }
         return .array(queue.map { perform($0, client) })
       default:
+        if let refusal = redirect(command, client) {
+          if client.isQueueing {
+            client.isRefused = true
+          } else {
+            (client.tracksNext, client.isAsking) = (false, false)
+          }
+          return refusal
+        }
         if client.isQueueing {
           client.queue.append(command)
           return .status("QUEUED")
         }
-        defer { client.tracksNext = false }
+        defer { (client.tracksNext, client.isAsking) = (false, false) }
         return perform(command, client)
       }
+    }
+
+    /// What it says if the command's key is another server's.
+    private func redirect(_ command: RemoteCommand, _ client: Client) -> RemoteReply? {
+      guard let member, command.name != "CLUSTER" else { return nil }
+      let place = command.name == "EVAL" ? 2 : 0
+      guard command.arguments.count > place else { return nil }
+      let key = command.arguments[place]
+      expire(key)
+      return member.redirect(key, isThere: entries[key] != nil, isAsking: client.isAsking)
     }
 
     private func perform(_ command: RemoteCommand, _ client: Client) -> RemoteReply {
       let arguments = command.arguments
       switch command.name {
       case "PING": return .status("PONG")
+      case "CLUSTER": return text(arguments[0]) == "NODES" ? member?.nodes ?? .null : .array([])
       case "GET":
         return get(arguments[0], client).map { .bytes($0) } ?? .null
       case "STRLEN": return .integer(Int64(get(arguments[0], client)?.count ?? 0))
@@ -122,7 +161,7 @@
         return .integer(Int64(arguments.count(where: { remove($0, client) })))
       case "EVAL": return run(arguments, client)
       default:
-        unknown = command.name
+        record.unknown = command.name
         return .error("ERR")
       }
     }
@@ -142,7 +181,7 @@
         return .null
       }
       guard script.contains("#ARGV == 1") else {
-        unknown = "EVAL of another script"
+        record.unknown = "EVAL of another script"
         return .error("ERR")
       }
       let found = get(key, client)
@@ -168,13 +207,27 @@
 
     private func set(_ key: [UInt8], _ bytes: [UInt8], _ life: UInt64?, _ client: Client) {
       let expires = life.map { loop.now + $0 * 1_000_000 }
-      entries[key] = Entry(bytes: bytes, expires: expires)
+      put(key, Entry(bytes: bytes, expires: expires))
       note(key, client.machine)
       invalidate(key, client)
-      guard let expires else { return }
+    }
+
+    private func put(_ key: [UInt8], _ entry: Entry) {
+      entries[key] = entry
+      guard let expires = entry.expires else { return }
       loop.at(expires + expiryDelay) { [self] in
         if entries[key]?.expires == expires { expire(key) }
       }
+    }
+
+    /// Hands an entry to another server of the cluster.
+    ///
+    /// - Parameter isTold: Whether both tell who tracks the key.
+    func pass(_ key: [UInt8], to other: SimulatedServer, isTold: Bool) {
+      expire(key)
+      guard let entry = entries.removeValue(forKey: key) else { return }
+      other.put(key, entry)
+      if isTold { for server in [self, other] { server.invalidate(key, nil) } }
     }
 
     private func remove(_ key: [UInt8], _ client: Client) -> Bool {
@@ -201,7 +254,7 @@
       guard let number = Int(name) else { return }
       let now = loop.stamp()
       let id = entries[key].flatMap { Stamped(remote: $0.bytes) }?.id ?? 0
-      changes[number, default: []].append(
+      record.changes[number, default: []].append(
         Change(value: id, begin: now, end: now, isKnown: true, machine: machine))
     }
 

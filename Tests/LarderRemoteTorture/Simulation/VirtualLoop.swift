@@ -24,7 +24,13 @@
       }
     }
 
-    private var jobs: [OpaquePointer] = []
+    /// What is runnable, in order.
+    private enum Job {
+      case task(OpaquePointer)
+      case body(() -> Void)
+    }
+
+    private var jobs: [Job] = []
     private var nextJob = 0
     private var timers: [Timer] = []
     private var timerCount: UInt64 = 0
@@ -45,11 +51,11 @@
     func take() throws {
       let enqueue: Enqueue = { job, _ in VirtualLoop.shared.enqueue(job) }
       let later: EnqueueLater = { delay, job, _ in
-        VirtualLoop.shared.after(delay) { VirtualLoop.shared.jobs.append(job) }
+        VirtualLoop.shared.after(delay) { VirtualLoop.shared.jobs.append(.task(job)) }
       }
       // By the system's clock, of which nothing may depend here.
       let someTime: EnqueueAt = { _, _, _, _, _, job, _ in
-        VirtualLoop.shared.after(1_000_000_000) { VirtualLoop.shared.jobs.append(job) }
+        VirtualLoop.shared.after(1_000_000_000) { VirtualLoop.shared.jobs.append(.task(job)) }
       }
       try set("swift_task_enqueueGlobal_hook", enqueue)
       try set("swift_task_enqueueMainExecutor_hook", enqueue)
@@ -58,7 +64,7 @@
     }
 
     private func enqueue(_ job: OpaquePointer) {
-      if runsAtOnce { run(job) } else { jobs.append(job) }
+      if runsAtOnce { run(job) } else { jobs.append(.task(job)) }
     }
 
     private func run(_ job: OpaquePointer) {
@@ -67,6 +73,9 @@
       unsafeBitCast(job, to: UnownedJob.self).runSynchronously(on: executor)
     }
 
+    /// Has a body run as a task is, once those that are runnable now have.
+    func execute(_ body: @escaping () -> Void) { jobs.append(.body(body)) }
+
     /// Runs the body, and orders the tasks that it makes runnable by when they were made: who is
     /// kept by an object's address is woken in the order of addresses, which no seed decides.
     func inOrder(_ body: () -> Void) {
@@ -74,11 +83,14 @@
       body()
       if jobs.count - first < 2 { return }
       // What it is called has its number.
-      func number(_ job: OpaquePointer) -> Int {
-        let name = unsafeBitCast(job, to: UnownedJob.self).description
+      func number(_ job: Job) -> Int {
+        guard case .task(let task) = job else { return .max }
+        let name = unsafeBitCast(task, to: UnownedJob.self).description
         return Int(name.filter(\.isNumber)) ?? 0
       }
-      jobs[first...].sort { number($0) < number($1) }
+      let sorted = jobs[first...].map { (number($0), $0) }.enumerated()
+        .sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
+      jobs.replaceSubrange(first..., with: sorted.map(\.element.1))
     }
 
     private func set<Hook>(_ name: String, _ hook: Hook) throws {
@@ -143,7 +155,10 @@
         while nextJob < jobs.count {
           let job = jobs[nextJob]
           nextJob += 1
-          run(job)
+          switch job {
+          case .task(let task): inOrder { run(task) }
+          case .body(let body): inOrder(body)
+          }
         }
         jobs.removeAll(keepingCapacity: true)
         nextJob = 0
