@@ -214,9 +214,10 @@ include Tests/LMDB/lmdb.mk
 # ROW=ID runs one row; KEYS=100k,1m,10m and RECORDS=1m set the size of the large rows of AREA=disk
 # and of AREA=ycsb; PAIRS=7 runs at least so many pairs, where a large row otherwise has one.
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive, ycsb, hitratio or logging for one, QUICK=1: 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive, ycsb, hitratio, logging or remote for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  LARDER_BENCH_ROCKSDB=$$(pkg-config --exists rocksdb && echo 1 || echo 0) \
+	  LARDER_BENCH_REMOTE=$$(command -v redis-benchmark >/dev/null && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \
 	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
 	  $(if $(ROW),--row $(ROW)) $(if $(KEYS),--keys $(KEYS)) $(if $(RECORDS),--records $(RECORDS)) \

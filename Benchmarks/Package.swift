@@ -66,12 +66,20 @@ if isInstalled("rocksdb", name: "ROCKSDB") {
   rivalDefines.append(.define("HAS_ROCKSDB"))
 }
 
+// The server that a cache shares with others, and its own benchmark: nothing is linked, but
+// swift-nio is fetched. Without it the area says that it is skipped.
+let hasRemote = Context.environment["LARDER_BENCH_REMOTE"] == "1"
+if hasRemote {
+  rivalNames.append(.product(name: "LarderRemote", package: "larder"))
+  rivalDefines.append(.define("HAS_REMOTE"))
+}
+
 let package = Package(
   name: "larder-benchmarks",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "larder-bench", targets: ["LarderBench"])],
   dependencies: [
-    .package(name: "larder", path: "..", traits: ["Logging"]),
+    .package(name: "larder", path: "..", traits: hasRemote ? ["Logging", "Remote"] : ["Logging"]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ] + rivalPackages,
   targets: rivals + [

@@ -35,6 +35,13 @@
           configuration: remoteConfiguration))
       try self.init(path: path, coder: coder, keyCoder: keyCoder, configuration: configuration)
     }
+
+    /// The first of the tiers that is a server, for its statistics; nil if none is.
+    ///
+    /// - Complexity: O(tiers).
+    public var remoteTier: RemoteTier<Key, Value>? {
+      tiers.lazy.compactMap { $0 as? RemoteTier<Key, Value> }.first
+    }
   }
 
   extension Cache where Key: Codable & SendableMetatype, Value: Codable & SendableMetatype {

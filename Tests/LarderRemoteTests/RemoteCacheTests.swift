@@ -50,6 +50,8 @@
       let (one, other) = (try Machine(redis.patient), try Machine(redis.patient))
       try await one.cache.set(1, forKey: "k")
       #expect(try await other.cache.value(forKey: "k") == 1)
+      #expect(one.cache.remoteTier?.statistics.writes == 1)
+      #expect(other.cache.remoteTier?.statistics.hits == 1)
       #expect(other.cache.memoryCache.peek(forKey: "k") == 1)
       #expect(try await other.cache.diskCache?.value(forKey: "k") == 1)
       try await one.cache.set(2, forKey: "k")

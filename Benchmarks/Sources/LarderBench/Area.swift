@@ -11,6 +11,8 @@ protocol Area {
   static var rows: [Row] { get }
   /// The same for an area that has rows whose size can be chosen.
   static func rows(_ scale: Scale) -> [Row]
+  /// Why it has no rows here, if it has none.
+  static var absence: String? { get }
   /// How often its rows are repeated with `--quick`, so that all of them take 40 s at most.
   static var quickEffort: Effort { get }
 
@@ -34,12 +36,13 @@ struct AreaReport {
 var allAreas: [any Area.Type] {
   [
     LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, EntryArea.self,
-    ArchiveArea.self, YCSBArea.self, HitRatioArea.self, LoggingArea.self,
+    ArchiveArea.self, YCSBArea.self, HitRatioArea.self, LoggingArea.self, RemoteArea.self,
   ]
 }
 
 extension Area {
   static var quickEffort: Effort { .quick }
+  static var absence: String? { nil }
   static func rows(_ scale: Scale) -> [Row] { rows }
 
   static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {

@@ -21,6 +21,9 @@ do {
     try writer.runAsChild()
   }
   try Watcher.runAsChild(CommandLine.arguments)
+  #if HAS_REMOTE
+    try RemoteWatcher.runAsChild(CommandLine.arguments)
+  #endif
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
     print(Options.usage)
@@ -52,6 +55,9 @@ func run(_ options: Options) throws {
   var unjudged = 0
   for area in allAreas where options.areas.isEmpty || options.areas.contains(area.name) {
     let rows = area.rows(options.scale).filter { options.includes(row: $0.id) }
+    if let absence = area.absence, options.rows.isEmpty {
+      print("\(area.name): skipped: \(absence)\n")
+    }
     if rows.isEmpty { continue }
     let report = try area.run(rows, bench, machine)
     print(report.text)

@@ -173,6 +173,8 @@ void larder_index_end_life(larder_index *index, larder_index_slot slot) {
 }
 
 void larder_index_extend_life(const larder_index *index, larder_index_slot slot) {
+    // An entry's own expiry is a line of memory more, which most caches never need.
+    if (!index->extends_lives) return;
     if (expiry_of(index, slot)->after_access_ns == LARDER_INDEX_NEVER) return;
     atomic_store_explicit(deadline_of(index, slot), deadline_now(index, slot),
                           memory_order_relaxed);
@@ -188,6 +190,7 @@ larder_status larder_index_set_expiry(larder_index *index, const larder_index_ex
     const larder_status status = larder_index_make_timed(index);
     if (status) return status;
     index->expiry = *expiry;
+    if (expiry->after_access_ns != LARDER_INDEX_NEVER) index->extends_lives = true;
     for (larder_index_slot slot = larder_index_step(index, LARDER_INDEX_NONE);
          slot != LARDER_INDEX_NONE; slot = larder_index_step(index, slot))
         if ((*index_mark_of(index, slot) & MARK_OWN_EXPIRY) == 0) set_deadline(index, slot);
@@ -203,6 +206,7 @@ larder_status larder_index_set_entry_expiry(larder_index *index, larder_index_sl
     if (expiry != NULL) {
         *mark |= MARK_OWN_EXPIRY;
         times_of(index, slot)->expiry = *expiry;
+        if (expiry->after_access_ns != LARDER_INDEX_NEVER) index->extends_lives = true;
     } else {
         *mark &= (uint8_t) ~(unsigned)MARK_OWN_EXPIRY;
     }

@@ -204,6 +204,8 @@ struct larder_index {
     uint32_t reader_mask;
     /** Some entry may have a deadline: searches look at the clock. */
     bool is_timed;
+    /** Some entry may live on after an access; once true, it stays so. */
+    bool extends_lives;
     /** There are lists. */
     bool is_limited;
     /** Reads that hold the index for reading are noted for the policy. */

@@ -12,7 +12,7 @@ extension Cache {
   func keep(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     let isKept = memoryCache.insert(
       entry.value, forKey: key, cost: entry.cost,
-      expiration: memoryCache.expiration(of: entry.value, key).capped(entry.expiration)
+      expiration: memoryCache.expiration(of: entry.value, key).capped(trusted(entry).expiration)
     ) { writers.isGood(token) }
     if isKept { counters.promotions.add(1, ordering: .relaxed) }
   }
@@ -32,6 +32,13 @@ extension Cache {
     onWriteFailure?(CacheWriteFailure(key: key, error: error, isPending: isPending))
   }
 
+  /// As it is written to a tier above: what never expires does as that tier has it.
+  private func promoted(_ entry: Entry, to slot: CacheTierSlot<Key, Value>) -> Entry {
+    var entry = slot.confirmation == nil ? trusted(entry) : entry
+    if entry.expiration == .never { entry.expiration = nil }
+    return entry
+  }
+
   /// Copies what a tier has to those above.
   @usableFromInline
   func promote(_ entry: Entry, _ key: Key, above depth: Int, _ token: Writers.Token) {
@@ -44,7 +51,7 @@ extension Cache {
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {
       do {
-        try slot.promote(entry.promoted, forKey: key)
+        try slot.promote(promoted(entry, to: slot), forKey: key)
       } catch {
         failures.append(error)
       }
@@ -62,20 +69,11 @@ extension Cache {
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {
       do {
-        try await slot.promote(entry.promoted, forKey: key)
+        try await slot.promote(promoted(entry, to: slot), forKey: key)
       } catch {
         failures.append(error)
       }
     }
-  }
-}
-
-extension CacheTierEntry {
-  /// As it is written to a tier above: what never expires does as that tier has it.
-  var promoted: CacheTierEntry {
-    var entry = self
-    if entry.expiration == .never { entry.expiration = nil }
-    return entry
   }
 }
 

@@ -80,6 +80,7 @@ extension Cache {
     for (depth, slot) in slots.enumerated() {
       do {
         guard let entry = try slot.entry(forKey: key) else { continue }
+        if entry.isUnconfirmed { return try confirmedEntry(forKey: key, token) }
         if depth > 0 { promote(entry, key, above: depth, token) }
         keep(entry, key, token)
         return entry
@@ -89,6 +90,12 @@ extension Cache {
     }
     if let failure { throw failure }
     return nil
+  }
+
+  /// Looks again, and asks the tiers that have to confirm what is found.
+  @usableFromInline
+  func confirmedEntry(forKey key: Key, _ token: Writers.Token) throws -> Entry? {
+    try blocking { try await self.lowerEntry(forKey: key, token) }
   }
 
   /// What waits for the tiers.
@@ -172,11 +179,26 @@ extension Cache {
     try checkOpen()
     let token = writers.token(key)
     if let waiting = waitingEntry(forKey: key, token) { return waiting }
+    return try await lowerEntry(forKey: key, token)
+  }
+
+  private func lowerEntry(forKey key: Key, _ token: Writers.Token) async throws -> Entry? {
     var failure: (any Error)?
-    for (depth, slot) in slots.enumerated() {
+    // A tier that cannot confirm a copy would not answer this either.
+    var silent: Int?
+    for (depth, slot) in slots.enumerated() where depth != silent {
       do {
-        guard let entry = try await slot.entry(forKey: key) else { continue }
-        if depth > 0 { await promote(entry, key, above: depth, token) }
+        guard var entry = try await slot.entry(forKey: key) else { continue }
+        var top = depth
+        if entry.isUnconfirmed {
+          silent = slot.confirmation?.depth
+          let confirmed = try await confirmed(entry, key, in: slot)
+          silent = nil
+          guard let confirmed else { continue }
+          // Written again, it counts as read now.
+          (entry, top) = (confirmed, depth + 1)
+        }
+        if top > 0 { await promote(entry, key, above: top, token) }
         keep(entry, key, token)
         return entry
       } catch {

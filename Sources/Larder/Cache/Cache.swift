@@ -76,6 +76,8 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let followers = CacheFollowers()
   /// How long copies of what is in such a tier live; nil if there is none.
   @usableFromInline let copyLifetime: Duration?
+  /// Whether a disk has copies that a tier below can confirm: by the versions of writes.
+  @usableFromInline let drawsVersions: Bool
   /// How many tiers have such copies, besides memory.
   @usableFromInline let copyDepth: Int
   /// Which tier is the farthest that others change, and that tells of it; -1: none.
@@ -99,7 +101,8 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     memoryCache = MemoryCache(memory)
     loads = MemoryLoads(memory)
     diskCache = tiers.lazy.compactMap { $0 as? DiskCache<Key, Value> }.first
-    slots = tiers.map { CacheTierSlot($0) }
+    slots = Self.slots(tiers, memory.clock)
+    drawsVersions = slots.contains { $0.confirmation != nil }
     copyLifetime = tiers.compactMap(\.copyLifetime).min().map { max($0, .zero) }
     copyDepth = tiers.lastIndex { $0.copyLifetime != nil } ?? 0
     diskCache?.countReads(of: memoryCache)
@@ -120,6 +123,11 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     followTiers()
     if configuration.keepsHotKeys { startKeepingHotKeys(configuration.onRestored) }
   }
+
+  /// What lies below memory, from the nearest to the farthest.
+  ///
+  /// - Complexity: O(tiers).
+  public var tiers: [any CacheTier<Key, Value>] { slots.map(\.tier) }
 
   /// - Throws: `.closed`.
   @inlinable

@@ -107,7 +107,8 @@ extension DiskCache {
 
   @inlinable
   func put(
-    _ value: Value, _ key: Key, _ extendedData: Data?, _ terms: StoreTerms
+    _ value: Value, _ key: Key, _ extendedData: Data?, _ terms: StoreTerms,
+    _ indexes: [StoreIndexValue] = []
   ) throws -> UInt64 {
     var version: UInt64 = 0
     try keyCoder.borrow(key) { keyBytes in
@@ -115,9 +116,10 @@ extension DiskCache {
         version = try coder.borrow(value) { bytes throws(LarderError) in
           guard let extendedData else {
             return try store.put(
-              keyBytes, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms)
+              keyBytes, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms,
+              indexes: indexes)
           }
-          return try put(keyBytes, bytes, extendedData, terms)
+          return try put(keyBytes, bytes, extendedData, terms, indexes)
         }
       } catch {
         throw encodingFailure(error)
@@ -132,11 +134,11 @@ extension DiskCache {
   @usableFromInline
   func put(
     _ key: StoreKey, _ value: UnsafeRawBufferPointer, _ extendedData: Data,
-    _ terms: StoreTerms
+    _ terms: StoreTerms, _ indexes: [StoreIndexValue]
   ) throws(LarderError) -> UInt64 {
     let result = extendedData.withUnsafeBytes { extended in
       Result { () throws(LarderError) in
-        try store.put(key, value, extended: extended, terms: terms)
+        try store.put(key, value, extended: extended, terms: terms, indexes: indexes)
       }
     }
     return try result.get()

@@ -34,9 +34,11 @@ extension DiskCache {
   }
 
   /// A value with all that goes with it to a tier above.
+  ///
+  /// - Parameter confirmation: Says whether it is to be confirmed; nil: it is not.
   @inlinable
   func tierEntry(
-    forKey key: Key, _ how: StoreReading = .use
+    forKey key: Key, _ how: StoreReading = .use, confirmation: CacheConfirmation? = nil
   ) throws -> CacheTierEntry<Value>? {
     var found: CacheTierEntry<Value>?
     try keyCoder.borrow(key) { bytes in
@@ -44,9 +46,21 @@ extension DiskCache {
         let (cost, extended, life) = company(of: entry)
         found = CacheTierEntry(
           value: try decode(&entry), cost: cost, extendedData: extended, expiration: life)
+        if let confirmation { found?.note(confirmation, entry) }
       }
     }
     return found
+  }
+
+  /// Whether there is an entry that need not be confirmed.
+  func contains(_ key: Key, _ confirmation: CacheConfirmation) throws -> Bool {
+    var isThere = false
+    try keyCoder.borrow(key) { bytes in
+      _ = try store.read(bytes, [.peek, .withoutValue]) { entry in
+        isThere = !confirmation.isNeeded(for: entry)
+      }
+    }
+    return isThere
   }
 
   /// What goes with the value.
@@ -60,12 +74,23 @@ extension DiskCache {
   @inlinable
   func setTier(
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
-    writtenAt: Date? = nil, durability: Durability?
+    writtenAt: Date? = nil, version: CacheTierVersion? = nil, durability: Durability?
   ) throws {
     var terms = terms(key, value, expiration, durability)
     if let writtenAt { terms.setWritten(writtenAt) }
     terms.cost = cost
-    _ = try put(value, key, extendedData, terms)
+    let indexes = version.map(StoreEntry.indexValues) ?? []
+    _ = try put(value, key, extendedData, terms, indexes)
+  }
+}
+
+extension CacheTierEntry {
+  /// Notes what is known of the entry as a copy of what a tier below has.
+  @usableFromInline
+  mutating func note(_ confirmation: CacheConfirmation, _ entry: StoreEntry) {
+    isUnconfirmed = confirmation.isNeeded(for: entry)
+    version = entry.version
+    writtenAt = entry.written
   }
 }
 

@@ -162,9 +162,9 @@ struct StoreDuplicate: Error {
 
 extension StoreHandle {
   /// The version of the last write, of a removal too.
-  func lastSequence() throws(LarderError) -> UInt64 {
+  func lastSequence(waits: Bool = true) throws(LarderError) -> UInt64 {
     var sequence: UInt64 = 0
-    let status = try suspension.call { larder_store_last_sequence($0, &sequence) }
+    let status = try suspension.call(waits: waits) { larder_store_last_sequence($0, &sequence) }
     try check(status, "find out what was written last to \(path)")
     return sequence
   }

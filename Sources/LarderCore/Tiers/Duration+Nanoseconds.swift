@@ -23,7 +23,7 @@ extension Duration {
   }
 
   /// In seconds, as near as a `Double` gets.
-  var inSeconds: Double {
+  package var inSeconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) / 1e18
   }

@@ -66,6 +66,7 @@
     ) async throws -> [RemoteReply] {
       if commands.isEmpty { return [] }
       var bytes: [UInt8] = []
+      bytes.reserveCapacity(commands.reduce(0) { $0 + $1.size })
       for command in commands { command.encode(into: &bytes) }
       let buffer = ByteBuffer(bytes: bytes)
       let id = core.nextRequest.add(1, ordering: .relaxed).newValue

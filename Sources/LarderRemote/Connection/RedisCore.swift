@@ -45,6 +45,8 @@
     /// For a connection; in the order in which they came.
     private var queued = CircularBuffer<RedisRequest>()
     private var requests: [UInt64: RedisRequest] = [:]
+    /// Whether there is a timer for the oldest call.
+    private var isTiming = false
     private var lastRead = NIODeadline.now()
     private var lastFailure: LarderError?
 
@@ -74,7 +76,7 @@
       guard circuit.allows(at: now) else { return request.end(.failure(unreachable)) }
       let id = request.id
       requests[id] = request
-      request.timeout = after(server.timeout) { $0.expire(id) }
+      startTiming(request)
       if let patience, patience < server.timeout {
         request.patience = after(patience) { $0.abandon(id, $0.timedOut(patience)) }
       }
@@ -103,22 +105,38 @@
     }
 
     private func forget(_ request: RedisRequest) {
-      request.stopTimers()
+      request.patience?.cancel()
       requests[request.id] = nil
     }
 
-    /// A call took longer than the server's time-out.
-    private func expire(_ id: UInt64) {
-      guard let request = requests[id] else { return }
+    /// Calls time out in the order in which they came, so one timer is enough for all.
+    private func startTiming(_ request: RedisRequest) {
+      request.deadline = .now() + server.timeout.amount
+      if isTiming { return }
+      isTiming = true
+      loop.scheduleTask(deadline: request.deadline) { [weak self] in self?.expire() }
+    }
+
+    /// Ends calls that took longer than the server's time-out.
+    private func expire() {
+      isTiming = false
       let error = timedOut(server.timeout)
-      if let place = queued.firstIndex(where: { $0 === request }) {
-        queued.remove(at: place)
-        forget(request)
-        circuit.fail(at: now)
-        return request.end(.failure(error))
+      while let oldest = underWay.first(where: { $0.id != 0 }) ?? queued.first {
+        if oldest.deadline > .now() {
+          isTiming = true
+          loop.scheduleTask(deadline: oldest.deadline) { [weak self] in self?.expire() }
+          return
+        }
+        forget(oldest)
+        if queued.first === oldest {
+          queued.removeFirst()
+          circuit.fail(at: now)
+          oldest.end(.failure(error))
+        } else {
+          oldest.end(.failure(error))
+          lose(attempt, error)
+        }
       }
-      request.end(.failure(error))
-      lose(attempt, error)
     }
 
     // MARK: - Connecting
@@ -191,7 +209,7 @@
       let number = nextRequest.add(1, ordering: .relaxed).newValue
       let ping = RedisRequest(number, 1, ByteBuffer(bytes: bytes)) { _ in }
       requests[number] = ping
-      ping.timeout = after(server.timeout) { $0.expire(number) }
+      startTiming(ping)
       write(ping, to: channel)
       after(server.keepAlive) { $0.keepAlive(id) }
     }

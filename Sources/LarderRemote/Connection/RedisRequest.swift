@@ -11,8 +11,9 @@
     private var replies: [RemoteReply] = []
     /// nil once it was called.
     private var completion: ((Result<[RemoteReply], any Error>) -> Void)?
-    /// When the connection is given up, and when the caller is not to wait any longer.
-    var timeout: Scheduled<Void>?
+    /// When the connection is given up.
+    var deadline = NIODeadline.distantFuture
+    /// When the caller is not to wait any longer.
     var patience: Scheduled<Void>?
 
     init(
@@ -40,12 +41,6 @@
     func end(_ result: Result<[RemoteReply], any Error>) {
       let completion = completion.take()
       completion?(result)
-    }
-
-    /// The connection is done with it.
-    func stopTimers() {
-      timeout?.cancel()
-      patience?.cancel()
     }
   }
 #endif

@@ -28,19 +28,41 @@
       self.init(name, arguments.map { Array($0.utf8) })
     }
 
+    /// As many bytes as `encode(into:)` adds, or more.
+    var size: Int { arguments.reduce(32 + name.utf8.count) { $0 + $1.count + 16 } }
+
     /// Adds the command as it goes over the wire: an array of bulk strings.
     ///
     /// - Complexity: O(bytes).
     func encode(into bytes: inout [UInt8]) {
-      var size = 32 + name.utf8.count
-      for argument in arguments { size += argument.count + 16 }
-      bytes.reserveCapacity(bytes.count + size)
-      bytes += "*\(arguments.count + 1)\r\n$\(name.utf8.count)\r\n\(name)\r\n".utf8
+      bytes.append("*", arguments.count + 1)
+      bytes.append("$", name.utf8.count)
+      bytes += name.utf8
+      bytes.appendLineEnd()
       for argument in arguments {
-        bytes += "$\(argument.count)\r\n".utf8
+        bytes.append("$", argument.count)
         bytes += argument
-        bytes += "\r\n".utf8
+        bytes.appendLineEnd()
       }
+    }
+  }
+
+  extension [UInt8] {
+    /// A kind, a count and the end of the line; interpolation takes many times as long.
+    fileprivate mutating func append(_ kind: Unicode.Scalar, _ count: Int) {
+      append(UInt8(ascii: kind))
+      var divisor = 1
+      while count / divisor >= 10 { divisor *= 10 }
+      while divisor > 0 {
+        append(UInt8(ascii: "0") + UInt8(count / divisor % 10))
+        divisor /= 10
+      }
+      appendLineEnd()
+    }
+
+    fileprivate mutating func appendLineEnd() {
+      append(UInt8(ascii: "\r"))
+      append(UInt8(ascii: "\n"))
     }
   }
 

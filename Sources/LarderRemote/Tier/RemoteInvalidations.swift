@@ -4,18 +4,24 @@
   import Larder
   import Synchronization
 
-  /// What a cache has not yet been told of: keys, each once, or everything.
+  /// What a cache has not yet been told of: keys, each once, or everything, or that all copies are
+  /// to be confirmed. That is told first: keys that were heard before it are removed all the same.
   ///
   /// However slow the cache is, no more than so many keys wait: then it is told that all changed.
   final class RemoteInvalidations<Key: Hashable & Sendable>: Sendable {
     private struct State {
       var keys: Set<Key> = []
       var isAll = false
+      var isUnconfirmed = false
       var isFinished = false
       var waiting: CheckedContinuation<CacheInvalidation<Key>?, Never>?
 
       mutating func take() -> CacheInvalidation<Key>? {
-        defer { (keys, isAll) = ([], false) }
+        if !isAll, isUnconfirmed {
+          isUnconfirmed = false
+          return .unconfirmed
+        }
+        defer { (keys, isAll, isUnconfirmed) = ([], false, false) }
         if isAll { return .all }
         return keys.isEmpty ? nil : .keys(Array(keys))
       }
@@ -35,6 +41,8 @@
     }
 
     func addAll() { change { ($0.keys, $0.isAll) = ([], true) } }
+
+    func addUnconfirmed() { change { $0.isUnconfirmed = true } }
 
     func finish() { change { $0.isFinished = true } }
 

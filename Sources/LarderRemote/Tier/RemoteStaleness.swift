@@ -143,10 +143,9 @@
     }
 
     private func isStale(_ key: [UInt8], _ copy: RemoteStaleness.Copy) async -> Bool {
-      let range = [key] + ["0", String(RemoteValue.versionBytes - 1)].map { Array($0.utf8) }
       // What cannot be asked is not counted.
-      let command = RemoteCommand("GETRANGE", range)
-      guard case .bytes(let version)? = try? await send([command], key: key).first,
+      guard
+        case .bytes(let version)? = try? await send([Self.getVersion(key)], key: key).first,
         configuration.clock.date < copy.end
       else { return false }
       return events.staleness.compare(key, copy, with: version)

@@ -9,7 +9,8 @@
     /// Reads the entry under a key from the server, which tells when it changes from then on.
     ///
     /// - Parameter key: The key.
-    /// - Returns: The entry, with the time that copies of it may live; nil if there is none.
+    /// - Returns: The entry, with the time that copies of it may live, or, with
+    ///   ``RemoteDisconnection/revalidate``, that it lives itself; nil if there is none.
     /// - Throws: `.timedOut` and `.remote` if the server does not answer or cannot be reached,
     ///   `.damaged` and `.incompatibleVersion` if what is there is not of this version of Larder,
     ///   what the coders throw; `.closed`.
@@ -20,56 +21,106 @@
         count(\.rememberedMisses)
         return nil
       }
-      let placeholder = events.absences.begin(bytes)
+      guard let answer = try await ask(RemoteCommand("GET", [bytes]), bytes) else {
+        count(\.misses)
+        return nil
+      }
+      let entry = try decode(answer)
+      count(\.hits)
+      count(\.bytesRead, answer.bytes.count)
+      return entry
+    }
+
+    /// Asks whether the server still has the version that a copy is of; it tells when that changes
+    /// from then on.
+    ///
+    /// - Parameters:
+    ///   - version: The copy's version.
+    ///   - key: The key.
+    /// - Returns: The life that is left to the entry; nil if the server has another version, or
+    ///   nothing.
+    /// - Throws: `.timedOut`, `.remote`; `.closed`.
+    /// - Complexity: One round trip, with 16 bytes of the value; none for a key that is known to be
+    ///   absent.
+    public func confirm(
+      _ version: CacheTierVersion, forKey key: Key
+    ) async throws -> Expiration? {
+      let bytes = try remoteKey(key)
+      var answer: Answer?
+      if !events.absences.contains(bytes) {
+        answer = try await ask(Self.getVersion(bytes), bytes)
+        count(\.bytesRead, answer?.bytes.count ?? 0)
+      }
+      guard let answer, answer.bytes == version.bytes else {
+        count(\.refutedCopies)
+        return nil
+      }
+      count(\.confirmations)
+      return answer.life
+    }
+
+    /// A command that reads the version of what is under a key.
+    static func getVersion(_ key: [UInt8]) -> RemoteCommand {
+      let range = ["0", String(RemoteValue.versionBytes - 1)]
+      return RemoteCommand("GETRANGE", [key] + range.map { Array($0.utf8) })
+    }
+
+    /// What a server has under a key, or the beginning of it.
+    private struct Answer {
+      let bytes: [UInt8]
+      /// When it had, at the latest.
+      let asked: Date
+      /// Of a copy.
+      let life: Expiration
+    }
+
+    /// Reads what the server has under a key, which it tracks from then on.
+    ///
+    /// - Returns: nil if there is nothing, or somebody still loads it.
+    private func ask(_ command: RemoteCommand, _ key: [UInt8]) async throws -> Answer? {
+      let placeholder = events.absences.begin(key)
       var absence: Duration?
       defer { events.absences.end(placeholder, absentFor: absence) }
       // Before the server looks at its clock, so that no copy outlives the entry.
       let asked = configuration.clock.date
       let patience = configuration.onDisconnect.graceTime == nil ? nil : configuration.softTimeout
       let results = try await transact(
-        [RemoteCommand("GET", [bytes]), RemoteCommand("PTTL", [bytes])], key: bytes,
-        patience: patience)
-      guard case .bytes(let value) = results[0] else {
-        guard results[0] == .null else { throw failed(unexpected(results[0])) }
+        [command, RemoteCommand("PTTL", [key])], key: key, patience: patience)
+      guard case .integer(let milliseconds) = results[1] else {
+        throw failed(unexpected(results[1]))
+      }
+      // The beginning of nothing is no bytes.
+      if results[0] == .null || results[0] == .bytes([]) && milliseconds == -2 {
         absence = configuration.localLifetime
-        count(\.misses)
         return nil
       }
-      // Somebody loads it.
-      if RemoteValue.isMarker(value) {
-        count(\.misses)
-        return nil
-      }
-      // It expired between the two.
-      guard let life = try remainingLife(results[1]) else {
-        count(\.misses)
-        return nil
-      }
+      guard case .bytes(let bytes) = results[0] else { throw failed(unexpected(results[0])) }
+      // Somebody loads it, or it expired between the two.
+      if RemoteValue.isMarker(bytes) || milliseconds != -1 && milliseconds <= 0 { return nil }
       // No copy is made if it has changed meanwhile, or is not tracked.
-      let end =
-        events.absences.isValid(placeholder)
-        ? asked.addingTimeInterval(Double(life.inNanoseconds) / 1e9) : asked
-      let entry = try decode(value, until: end)
-      sample(bytes, value, placeholder, until: end)
-      count(\.hits)
-      count(\.bytesRead, value.count)
-      return entry
+      guard events.absences.isValid(placeholder) else {
+        return Answer(bytes: bytes, asked: asked, life: .date(asked))
+      }
+      let end = milliseconds == -1 ? nil : asked + Double(milliseconds) / 1000
+      var trusted = asked + max(.zero, configuration.localLifetime).inSeconds
+      trusted = min(end ?? trusted, trusted)
+      sample(key, bytes, placeholder, until: trusted)
+      // If copies are confirmed, the cache sees to it when.
+      let life = confirmsCopies ? end.map(Expiration.date) ?? .never : .date(trusted)
+      return Answer(bytes: bytes, asked: asked, life: life)
     }
 
-    /// How long a copy may live; nil if the entry has expired.
-    private func remainingLife(_ reply: RemoteReply) throws -> Duration? {
-      guard case .integer(let milliseconds) = reply else { throw failed(unexpected(reply)) }
-      let longest = max(.zero, configuration.localLifetime)
-      if milliseconds == -1 { return longest }
-      return milliseconds > 0 ? min(.milliseconds(milliseconds), longest) : nil
-    }
-
-    private func decode(_ bytes: [UInt8], until end: Date) throws -> CacheTierEntry<Value> {
+    private func decode(_ answer: Answer) throws -> CacheTierEntry<Value> {
       do {
-        let parts = try RemoteValue.decode(bytes)
-        return CacheTierEntry(
+        let parts = try RemoteValue.decode(answer.bytes)
+        var entry = CacheTierEntry(
           value: try coder.decode(parts.value), cost: parts.cost,
-          extendedData: parts.extendedData, expiration: .date(end))
+          extendedData: parts.extendedData, expiration: answer.life)
+        if confirmsCopies {
+          entry.version = CacheTierVersion(bytes: answer.bytes.prefix(RemoteValue.versionBytes))
+          entry.writtenAt = answer.asked
+        }
+        return entry
       } catch {
         count(\.failures)
         throw error
@@ -129,7 +180,9 @@
         return (nil, life)
       }
       return (
-        RemoteValue.encode(value: value, cost: entry.cost, extendedData: entry.extendedData), life
+        RemoteValue.encode(
+          value: value, cost: entry.cost, extendedData: entry.extendedData,
+          version: entry.version ?? CacheTierVersion()), life
       )
     }
 

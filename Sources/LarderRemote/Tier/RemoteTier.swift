@@ -104,10 +104,15 @@
 
     // MARK: - What a cache asks of it
 
-    /// How long copies live: ``RemoteTierConfiguration/localLifetime``.
+    /// How long copies live, or are good: ``RemoteTierConfiguration/localLifetime``.
     ///
     /// - Complexity: O(1).
     public var copyLifetime: Duration? { configuration.localLifetime }
+
+    /// Whether ``RemoteTierConfiguration/onDisconnect`` is ``RemoteDisconnection/revalidate``.
+    ///
+    /// - Complexity: O(1).
+    public var confirmsCopies: Bool { configuration.onDisconnect.confirmsCopies }
 
     /// Begins to tell what others change, to one more cache.
     ///

@@ -15,7 +15,8 @@
     /// is nothing under a key; 60 s by default.
     ///
     /// The server tells what changes, so copies are dropped long before. This is the bound if it
-    /// does not: because of a defect, or of a proxy between.
+    /// does not: because of a defect, or of a proxy between. Copies on disk live on with
+    /// ``RemoteDisconnection/revalidate``, and are confirmed when they are that old.
     public var localLifetime = Duration.seconds(60)
 
     /// What becomes of copies when the connection is lost; ``RemoteDisconnection/drop`` by default.
@@ -63,9 +64,18 @@
   public struct RemoteDisconnection: Sendable, Hashable {
     /// nil: at once.
     let graceTime: Duration?
+    var confirmsCopies = false
 
     /// They are dropped at once: no read finds one that may be stale.
     public static let drop = RemoteDisconnection(graceTime: nil)
+
+    /// Those in memory are dropped at once. Those on disk stay, also over a restart of the
+    /// process, and each is confirmed before it is used again: the server is asked for 16 bytes,
+    /// which say whether it still has the same. As long as it does not answer no read finds them.
+    ///
+    /// Nor do copies on disk end with ``RemoteTierConfiguration/localLifetime``, but with the
+    /// entry; those that are that old are confirmed. Each takes some 350 bytes more on disk.
+    public static let revalidate = RemoteDisconnection(graceTime: nil, confirmsCopies: true)
 
     /// They are kept for so long, and dropped when the server is there again, or when that time
     /// ends.

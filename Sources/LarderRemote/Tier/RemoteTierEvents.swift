@@ -73,11 +73,13 @@
       for listener in listeners { listener.add(changed) }
     }
 
-    private func forgetAll() {
+    private func forgetAll() { forgetAll { $0.addAll() } }
+
+    private func forgetAll(_ tell: (RemoteInvalidations<Key>) -> Void) {
       absences.forgetAll()
       changes.changeAll()
       staleness.changeAll()
-      for listener in state.withLock({ Array($0.listeners.values) }) { listener.addAll() }
+      for listener in state.withLock({ Array($0.listeners.values) }) { tell(listener) }
     }
 
     private func connect() {
@@ -92,6 +94,10 @@
     }
 
     private func lose() {
+      if onDisconnect.confirmsCopies {
+        state.withLock { $0.figures.lostConnections += 1 }
+        return forgetAll { $0.addUnconfirmed() }
+      }
       absences.forgetAll()
       changes.changeAll()
       staleness.changeAll()

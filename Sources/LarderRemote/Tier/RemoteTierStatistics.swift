@@ -21,6 +21,10 @@
     public internal(set) var bytesWritten: UInt64 = 0
     /// Bytes of entries that it answered with.
     public internal(set) var bytesRead: UInt64 = 0
+    /// Copies on disk that the server still had; see ``RemoteDisconnection/revalidate``.
+    public internal(set) var confirmations: UInt64 = 0
+    /// Copies on disk of which it had another version, or nothing.
+    public internal(set) var refutedCopies: UInt64 = 0
     /// Loads that waited for another machine's.
     public internal(set) var sharedLoads: UInt64 = 0
     /// Keys that were removed; removals of everything count as many as there were.
@@ -58,7 +62,8 @@
     public var description: String {
       """
       \(hits) hits, \(misses) misses, \(rememberedMisses) more remembered; \(writes) writes, \
-      \(localWrites) local; \(bytesRead) bytes read, \(bytesWritten) written; \
+      \(localWrites) local; \(confirmations) copies confirmed, \(refutedCopies) refuted; \
+      \(bytesRead) bytes read, \(bytesWritten) written; \
       \(sharedLoads) loads of others awaited; \(removals) removals; \
       \(invalidations) invalidations, \(flushes) flushes; \(stalenessChecks) copies checked, \
       \(unannouncedChanges) changed unannounced; \(connections) connections, \

@@ -2,6 +2,7 @@
 
 #if Remote
   import Foundation
+  import Larder
   import LarderCore
 
   /// An entry as it is stored on the server.
@@ -16,17 +17,19 @@
   ///
   /// A marker of somebody who loads the value is a version and a 2, and nothing more.
   enum RemoteValue {
-    static let versionBytes = 16
+    static let versionBytes = CacheTierVersion.byteCount
     static let markerBytes = versionBytes + 1
     private static let format: UInt8 = 1
     private static let markerFormat: UInt8 = 2
     private static let hasCost: UInt8 = 1
     private static let hasExtendedData: UInt8 = 2
 
-    static func encode(value: Data, cost: Int?, extendedData: Data?) -> [UInt8] {
+    static func encode(
+      value: Data, cost: Int?, extendedData: Data?, version: CacheTierVersion = CacheTierVersion()
+    ) -> [UInt8] {
       var bytes: [UInt8] = []
       bytes.reserveCapacity(versionBytes + 14 + (extendedData?.count ?? 0) + value.count)
-      for _ in 0..<2 { bytes.append(littleEndian: UInt64.random(in: .min ... .max)) }
+      bytes.append(contentsOf: version.bytes)
       bytes.append(format)
       bytes.append((cost == nil ? 0 : hasCost) | (extendedData == nil ? 0 : hasExtendedData))
       if let cost { bytes.append(littleEndian: UInt64(bitPattern: Int64(cost))) }
@@ -38,11 +41,7 @@
       return bytes
     }
 
-    static func marker() -> [UInt8] {
-      var bytes: [UInt8] = []
-      for _ in 0..<2 { bytes.append(littleEndian: UInt64.random(in: .min ... .max)) }
-      return bytes + [markerFormat]
-    }
+    static func marker() -> [UInt8] { CacheTierVersion().bytes + [markerFormat] }
 
     static func isMarker(_ bytes: [UInt8]) -> Bool {
       bytes.count == markerBytes && bytes.last == markerFormat

@@ -48,7 +48,9 @@
       return false
     }
 
-    @Test(.enabled(if: Self.openssl != nil, "There is no openssl here."))
+    @Test(
+      .enabled(if: Self.openssl != nil, "There is no openssl here."),
+      .enabled(if: RedisServer.hasTLS, "The server has no TLS."))
     func aCertificateIsVerifiedUnlessToldOtherwise() async throws {
       let directory = try TemporaryDirectory()
       let (certificate, key) = try Self.makeCertificate(directory)

@@ -26,7 +26,22 @@
     static let isInstalled = program != nil
     static let whyNot: Comment = "There is no redis-server here: `.ci/deps remote` installs one."
 
+    /// Some are built without: then it is not certificates that they miss.
+    static let hasTLS: Bool = {
+      do {
+        _ = try RedisServer(["--tls-port", "PORT"])
+        return true
+      } catch {
+        return (error as? Refused)?.text.contains("Failed to configure TLS") ?? false
+      }
+    }()
+
     static let spawning = NSLock()
+
+    /// It cannot do what its arguments ask for.
+    private struct Refused: Error {
+      let text: String
+    }
 
     let port: Int
     private let pid: Int32
@@ -39,7 +54,8 @@
     /// - Parameters:
     ///   - port: nil for any.
     ///   - limit: Above the port.
-    ///   - arguments: Further ones of `redis-server`.
+    ///   - arguments: Further ones of `redis-server`. `PORT` is the port, which is not another
+    ///     one's then.
     init(port wanted: Int? = nil, below limit: Int = 65_536, _ arguments: [String] = []) throws {
       let program = try #require(Self.program)
       directory = try TemporaryDirectory()
@@ -68,18 +84,18 @@
       let script = """
         "$@" <&- & server=$!; echo "pid $server"; cat >/dev/null; kill -9 $server; wait $server
         """
-      let plain = arguments.contains("--tls-port") ? "0" : String(port)
+      let plain = arguments.contains("PORT") ? "0" : String(port)
       process.arguments =
         [
           "-c", script, "sh", program, "--port", plain, "--bind", "127.0.0.1", "--save", "",
           "--appendonly", "no", "--dir", folder, "--daemonize", "no",
         ] + arguments.map { $0 == "PORT" ? String(port) : $0 }
-      process.standardError = FileHandle.nullDevice
       // Another process that is started meanwhile would keep the pipes open.
       let (input, output) = try spawning.withLock {
         let pipes = (Pipe(), Pipe())
         process.standardInput = pipes.0
         process.standardOutput = pipes.1
+        process.standardError = pipes.1
         try process.run()
         return pipes
       }
@@ -89,8 +105,10 @@
         text += String(decoding: more, as: UTF8.self)
         if text.contains("Ready to accept connections") { break }
         // The shell has the output open as long as the server has not failed, and itself reads.
-        if more.isEmpty || text.contains("Failed listening") || text.contains("FATAL") {
+        let isRefused = text.contains("FATAL") || text.firstRange(of: /Failed .* TLS.*\n/) != nil
+        if more.isEmpty || text.contains("Failed listening") || isRefused {
           waitForEnd(input, output)
+          if isRefused { throw Refused(text: text) }
           return nil
         }
       }

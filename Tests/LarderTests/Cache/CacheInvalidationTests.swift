@@ -56,11 +56,14 @@ final class SharedTier: CacheTier {
 
   private func cache(
     _ change: (inout CacheConfiguration<String, Int>) -> Void = { _ in }
-  ) -> Cache<String, Int> {
+  ) async -> Cache<String, Int> {
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
     change(&configuration)
-    return Cache(name: "test", tiers: [near, shared], configuration: configuration)
+    let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
+    // What it would have of an earlier process is removed in the background.
+    await eventually { near.count(.removeAll) == 1 }
+    return cache
   }
 
   /// Waits until the cache has heard of so many keys; what it does about them is done in order.
@@ -72,7 +75,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func whatOthersChangeIsDroppedFromMemoryAndTheTiersAbove() async throws {
-    let cache = cache()
+    let cache = await cache()
     try await cache.set(1, forKey: "a")
     try await cache.set(1, forKey: "b")
     #expect(near["a"] == 1)
@@ -88,7 +91,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func everythingIsDropped() async throws {
-    let cache = cache()
+    let cache = await cache()
     for key in ["a", "b"] { try await cache.set(1, forKey: key) }
     shared.tell(.all)
     try await heard(1, cache)
@@ -99,15 +102,33 @@ final class SharedTier: CacheTier {
   @Test func copiesOfAnEarlierProcessAreDropped() async throws {
     try near.writeNow(CacheTierEntry(value: 1), "a")
     try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
-    let cache = cache()
+    let cache = await cache()
     #expect(near.count == 0)
     #expect(try await cache.value(forKey: "a") == 2)
+  }
+
+  /// Opening does not wait for a tier that has to wait for others.
+  @Test func copiesOfAnEarlierProcessAreNotFoundBeforeTheyAreDropped() async throws {
+    let slow = ConfirmingTier(near)
+    try slow.change("a", 1)
+    try slow.change("b", 1)
+    try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
+    slow.removalDoor.close()
+    let cache = Cache<String, Int>(name: "test", tiers: [slow, shared])
+    #expect(try await cache.value(forKey: "a") == 2)
+    #expect(try await cache.contains("b") == false)
+    #expect(try (cache.value(forKey:) as (String) throws -> Int?)("b") == nil)
+    #expect(try (cache.contains(_:) as (String) throws -> Bool)("b") == false)
+    slow.removalDoor.open()
+    await eventually { near.count(.removeAll) == 1 }
+    try slow.change("c", 3)
+    while try await cache.value(forKey: "c") != 3 { await Task.yield() }
   }
 
   /// The value was on its way when it was changed: returned it may be, kept it must not be.
   @Test(arguments: [false, true])
   func aValueThatWasOverWhenItCameIsNotKept(_ changesAll: Bool) async throws {
-    let cache = cache()
+    let cache = await cache()
     try shared.fake.writeNow(CacheTierEntry(value: 1), "a")
     shared.fake.lateReadDoor.close()
     let read = Task { try await cache.value(forKey: "a") }
@@ -122,7 +143,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func aLoadOfWhatWasChangedMeanwhileIsNotStored() async throws {
-    let cache = cache()
+    let cache = await cache()
     let door = CacheDoor()
     let load = Task {
       try await cache.value(forKey: "a") {
@@ -141,7 +162,7 @@ final class SharedTier: CacheTier {
 
   /// Our write came first: its copies must go, although they are made when the other one is known.
   @Test func aWriteUnderWayIsWaitedFor() async throws {
-    let cache = cache()
+    let cache = await cache()
     near.writeDoor.close()
     let write = Task { try await cache.set(1, forKey: "a") }
     while near.writeDoor.waiting == 0 { await Task.yield() }
@@ -157,7 +178,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func whatWasKnownToBeAbsentIsLookedForAgain() async throws {
-    let cache = cache { $0.negativeLifetime = .seconds(86_400) }
+    let cache = await cache { $0.negativeLifetime = .seconds(86_400) }
     #expect(try await cache.valueIfFound(forKey: "a") { nil } == nil)
     try shared.change("a", 2)
     try await heard(1, cache)
@@ -165,7 +186,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func writesThatWaitAreKept() async throws {
-    let cache = cache { $0.writePolicy = .writeBack(queueLimit: 100) }
+    let cache = await cache { $0.writePolicy = .writeBack(queueLimit: 100) }
     shared.fake.writeDoor.close()
     try await cache.set(1, forKey: "a")
     while shared.fake.writeDoor.waiting == 0 { await Task.yield() }
@@ -184,6 +205,7 @@ final class SharedTier: CacheTier {
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
     let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
+    await eventually { near.count(.removeAll) == 1 }
     try await cache.set(1, forKey: "a")
     try await cache.set(1, forKey: "b", expiration: .seconds(10))
     try await cache.set(1, forKey: "c", expiration: .seconds(600))
@@ -197,7 +219,7 @@ final class SharedTier: CacheTier {
   }
 
   @Test func nothingIsHeardWhileSuspendedSoEverythingIsDroppedThen() async throws {
-    let cache = cache()
+    let cache = await cache()
     try await cache.set(1, forKey: "a")
     try await cache.suspend()
     try near.writeNow(CacheTierEntry(value: 1), "a")
@@ -208,7 +230,7 @@ final class SharedTier: CacheTier {
   @Test func aCacheIsNotKeptByWhatItListensTo() async throws {
     weak var gone: Cache<String, Int>?
     do {
-      let cache = cache()
+      let cache = await cache()
       gone = cache
       try await cache.set(1, forKey: "a")
     }

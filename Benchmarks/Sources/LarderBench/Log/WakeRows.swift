@@ -11,8 +11,13 @@ final class Watcher {
   private let child: Process
   private let output = Pipe()
 
-  init(_ subject: Subject, _ path: String) throws {
-    child = Process.ofThisProgram([Self.option, subject.rawValue, path])
+  convenience init(_ subject: Subject, _ path: String) throws {
+    try self.init(arguments: [Self.option, subject.rawValue, path])
+  }
+
+  /// One of another kind, which these arguments make of this program.
+  init(arguments: [String]) throws {
+    child = Process.ofThisProgram(arguments)
     child.standardOutput = output
     try child.run()
     // It waits, or is about to.
@@ -68,7 +73,7 @@ final class Watcher {
     }
   }
 
-  private static func say() {
+  static func say() {
     let now = rivals_now_ns()
     _ = withUnsafeBytes(of: now) { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
   }

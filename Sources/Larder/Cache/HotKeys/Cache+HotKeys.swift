@@ -90,9 +90,13 @@ extension Cache {
       let token = writers.token(key)
       if queue?.write(forKey: key) != nil || memoryCache.contains(key) { continue }
       // One that is gone or cannot be read is loaded when it is asked for.
-      guard let entry = try? disk.tierEntry(forKey: key, .peek) else { continue }
+      let confirmation = slots.first { $0.disk === disk }?.confirmation
+      guard let entry = try? disk.tierEntry(forKey: key, .peek, confirmation: confirmation),
+        !entry.isUnconfirmed
+      else { continue }
       if !memoryCache.hasRoom(for: entry.value, key, entry.cost) { return (restored, true) }
-      let expiration = memoryCache.expiration(of: entry.value, key).capped(entry.expiration)
+      let expiration = memoryCache.expiration(of: entry.value, key).capped(
+        trusted(entry).expiration)
       let isKept = memoryCache.insert(
         entry.value, forKey: key, cost: entry.cost, expiration: expiration
       ) { writers.isGood(token) && !isClosed.load(ordering: .acquiring) }

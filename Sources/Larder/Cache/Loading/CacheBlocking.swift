@@ -7,12 +7,12 @@ import Synchronization
 /// Runs an asynchronous closure and blocks the thread until it is done: for calls that
 /// block where a tier can only suspend.
 ///
-/// The closure runs on threads apart from the few that run tasks, and so does what it asks
-/// of a disk: all threads of a pool may be blocked here.
+/// The closure runs on the thread that waits for it, and so does what it asks of a disk: all
+/// threads of a pool may be blocked here.
 func blocking<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
   let outcome = BlockedOutcome<R>()
-  let done = DispatchSemaphore(value: 0)
-  Task.detached(executorPreference: BlockedExecutor.shared) {
+  let executor = BlockedExecutor()
+  Task.detached(executorPreference: executor) {
     let result: Result<R, any Error>
     do {
       result = .success(
@@ -21,10 +21,10 @@ func blocking<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) thr
       result = .failure(error)
     }
     outcome.result.withLock { $0 = result }
-    done.signal()
+    executor.end()
   }
-  done.wait()
-  // The semaphore is signalled only behind a result.
+  executor.run()
+  // It ends only behind a result.
   guard let result = outcome.result.withLock({ $0 }) else { throw CancellationError() }
   return try result.get()
 }
@@ -34,13 +34,38 @@ private final class BlockedOutcome<R: Sendable>: Sendable {
   let result = Mutex<Result<R, any Error>?>(nil)
 }
 
-/// A thread for each piece of work: one of a bounded pool could be waited for by those that
-/// hold all the others.
+/// Runs what is to be run on the thread that waits for its end: one of a bounded pool could be
+/// waited for by those that hold all the others, and a thread for each piece takes long to start.
 private final class BlockedExecutor: TaskExecutor {
-  static let shared = BlockedExecutor()
+  private let state = Mutex<(jobs: [UnownedJob], isOver: Bool)>(([], false))
+  private let ready = DispatchSemaphore(value: 0)
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    let isOver = state.withLock { state in
+      if !state.isOver { state.jobs.append(job) }
+      return state.isOver
+    }
+    if !isOver {
+      ready.signal()
+    } else {
+      // Nobody waits any more.
+      Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// Returns behind ``end()``, when what came before that was run.
+  func run() {
+    while true {
+      ready.wait()
+      let job = state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
+      guard let job else { return }
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+  }
+
+  func end() {
+    state.withLock { $0.isOver = true }
+    ready.signal()
   }
 }

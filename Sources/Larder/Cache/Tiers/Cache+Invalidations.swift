@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import LarderCore
 import Synchronization
 
@@ -12,22 +13,36 @@ import Synchronization
 extension Cache {
   /// Begins to follow the tiers that tell what others change.
   ///
-  /// Copies that are there already are of an earlier process, to which nobody told the rest.
+  /// Copies that are there already are of an earlier process, to which nobody told the rest: they
+  /// go, or are to be confirmed.
   func followTiers() {
     for (depth, slot) in slots.enumerated() {
       guard let invalidations = slot.tier.invalidations() else { continue }
       followedDepth.store(depth, ordering: .releasing)
-      for above in slots[..<depth] {
-        // The slot counts the failure; the copies end with their time to live.
-        try? above.removeAll(progress: nil)
-      }
-      let task = Task.detached { [weak self] in
-        for await invalidation in invalidations {
-          guard let self, !isClosed.load(ordering: .acquiring) else { return }
-          await apply(invalidation, above: depth)
+      empty(slots[..<depth].filter { !(slot.tier.confirmsCopies && $0.distrustCopies()) })
+      let task = Task.detached(executorPreference: FollowerExecutor()) { [weak self] in
+        await DiskExecutor.$mayBlockItsThread.withValue(true) {
+          for await invalidation in invalidations {
+            guard let self, !isClosed.load(ordering: .acquiring) else { return }
+            await apply(invalidation, above: depth)
+          }
         }
       }
       followers.add(task)
+    }
+  }
+
+  /// Removes what an earlier process left. A tier that may wait for others is not waited for.
+  private func empty(_ slots: [CacheTierSlot<Key, Value>]) {
+    for slot in slots {
+      if slot.mayWait {
+        slot.isOutdated.store(true, ordering: .releasing)
+        // The slot counts the failure; until a later removal nothing is found then.
+        followers.add(Task.detached { try? await slot.removeAll(progress: nil) })
+      } else {
+        // Likewise; the copies end with their time to live.
+        try? slot.removeAll(progress: nil)
+      }
     }
   }
 
@@ -36,8 +51,13 @@ extension Cache {
     case .all:
       counters.invalidations.add(1, ordering: .relaxed)
       await removeCopies(above: depth)
+    case .unconfirmed:
+      counters.invalidations.add(1, ordering: .relaxed)
+      await removeCopies(above: depth, keepingConfirmable: true)
     case .keys(let keys):
       counters.invalidations.add(UInt64(keys.count), ordering: .relaxed)
+      // What is read most is no longer found while the rest has its turn.
+      if keys.count > 1 { for key in keys where key == key { memoryCache.remove(forKey: key) } }
       for key in keys where key == key { await removeCopies(of: key, above: depth) }
     }
   }
@@ -68,7 +88,8 @@ extension Cache {
     }
   }
 
-  func removeCopies(above depth: Int) async {
+  /// - Parameter keepsConfirmable: Whether copies that can be confirmed stay, to be confirmed.
+  func removeCopies(above depth: Int, keepingConfirmable keepsConfirmable: Bool = false) async {
     writers.beginAll()
     let superseded = loads.supersedeAll()
     memoryCache.removeAll()
@@ -76,7 +97,7 @@ extension Cache {
     if depth > 0 {
       await gate.lock()
       if queue != nil { await drainLock.lock() }
-      for slot in slots[..<depth].reversed() {
+      for slot in slots[..<depth].reversed() where !(keepsConfirmable && slot.distrustCopies()) {
         // As above.
         try? await slot.removeAll(progress: nil)
       }
@@ -90,7 +111,9 @@ extension Cache {
   /// While the tiers were suspended nothing could be removed from them.
   func removeCopiesAfterSuspension() async {
     let depth = followedDepth.load(ordering: .acquiring)
-    if depth >= 0 { await removeCopies(above: depth) }
+    if depth < 0 { return }
+    let confirmsCopies = slots[depth].tier.confirmsCopies
+    await removeCopies(above: depth, keepingConfirmable: confirmsCopies)
   }
 
   /// Removes copies that were written while all others were removed, which waited for no writer.
@@ -131,12 +154,25 @@ extension Cache {
   /// As it is written to a tier.
   @inlinable
   func copy(_ entry: Entry, at depth: Int) -> Entry {
-    depth >= copyDepth ? entry : limited(entry, slots[depth].disk?.expiration)
+    // What can be confirmed lives on, and is when it is that old.
+    depth >= copyDepth || slots[depth].confirmation != nil
+      ? entry : limited(entry, slots[depth].disk?.expiration)
   }
 
   @usableFromInline
   func copyForMemory(_ entry: Entry, _ key: Key) -> Entry {
     limited(entry, memoryCache.expiration(of: entry.value, key))
+  }
+}
+
+/// A thread for what others change, so that a removal from a disk needs no change of threads: there
+/// may be thousands at once.
+private final class FollowerExecutor: TaskExecutor {
+  private let queue = DispatchQueue(label: "larder.invalidations", qos: .userInitiated)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 

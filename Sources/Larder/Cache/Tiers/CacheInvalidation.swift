@@ -8,4 +8,7 @@ public enum CacheInvalidation<Key: Hashable & Sendable>: Sendable, Hashable {
   case keys([Key])
   /// That may be so of any key.
   case all
+  /// That may be so of any key, and the tier can confirm copies; see
+  /// ``CacheTier/confirm(_:forKey:)``.
+  case unconfirmed
 }

@@ -113,8 +113,9 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// Begins to tell what others change in the tier; by default nobody does, and it is nil.
   ///
   /// A cache asks once, and removes what it is told of from memory and the tiers above, and all
-  /// that is there at the beginning. What it writes and removes itself need not be told. A
-  /// change must be told after it was made, and what is read behind that must be the new value.
+  /// that is there at the beginning; on disks it stays where ``confirmsCopies`` says so. What it
+  /// writes and removes itself need not be told. A change must be told after it was made, and what
+  /// is read behind that must be the new value.
   ///
   /// - Returns: A stream for the cache that asks; nil if only the cache changes anything.
   func invalidations() -> AsyncStream<CacheInvalidation<Key>>?
@@ -144,8 +145,29 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// How long copies of its entries may live in memory and in the tiers above, at most; nil, the
   /// default: as long as they would otherwise.
   ///
-  /// What ``entry(forKey:)`` returns is to say so itself.
+  /// What ``entry(forKey:)`` returns is to say so itself, but not where the tier confirms copies.
   var copyLifetime: Duration? { get }
+
+  /// Whether the tier can confirm copies of its entries; false by default.
+  ///
+  /// Then copies on disks above it stay when it could not tell of changes for a while, when the
+  /// cache is opened, and when ``copyLifetime`` has passed: before one is used again, the cache
+  /// asks. Entries that are read must have a ``CacheTierEntry/version``, all the life that is
+  /// left to them, and as ``CacheTierEntry/writtenAt`` a time at which they were current; and
+  /// those that are written are to be stored under their version.
+  var confirmsCopies: Bool { get }
+
+  /// Asks whether the entry under a key still has a version; asked only if ``confirmsCopies``.
+  ///
+  /// If so, a change of it must be told from then on as after ``entry(forKey:)``.
+  ///
+  /// - Parameters:
+  ///   - version: The version that a copy has.
+  ///   - key: The key.
+  /// - Returns: What is left of its life, `Expiration.never` for ever; nil if it has another
+  ///   version, has expired, or there is none.
+  /// - Throws: Why it cannot be told: then the copy is not used.
+  func confirm(_ version: CacheTierVersion, forKey key: Key) async throws -> Expiration?
 
   /// Makes everything that was written survive a power cut. Does nothing by default.
   ///
@@ -233,6 +255,22 @@ extension CacheTier {
   ///
   /// - Complexity: O(1).
   public var copyLifetime: Duration? { nil }
+
+  /// It cannot.
+  ///
+  /// - Complexity: O(1).
+  public var confirmsCopies: Bool { false }
+
+  /// Confirms nothing.
+  ///
+  /// - Parameters:
+  ///   - version: The version that a copy has.
+  ///   - key: The key.
+  /// - Returns: nil.
+  /// - Complexity: O(1).
+  public func confirm(
+    _ version: CacheTierVersion, forKey key: Key
+  ) async throws -> Expiration? { nil }
 
   /// Does nothing.
   ///

@@ -17,7 +17,14 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   public var expiration: Expiration?
   /// To be written, and without an expiration: when the caller wrote it, from which the tier's own
   /// counts; nil for now. Write-back hands entries over later than they were written.
+  ///
+  /// Read from a tier that confirms copies: when it was asked.
   public var writtenAt: Date?
+  /// Which write it is of, if a tier can confirm copies by that; else nil, the default. To be
+  /// written: the version that the tier is to store it under; nil for one of the tier's own.
+  public var version: CacheTierVersion?
+  /// Read from a disk: whether the tier below has to confirm it before it is used.
+  @usableFromInline var isUnconfirmed = false
 
   /// Makes an entry.
   ///

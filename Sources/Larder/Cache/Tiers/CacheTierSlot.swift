@@ -28,6 +28,11 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// The same, if it is a disk: calls to it are specialised for its keys and values.
   @usableFromInline let disk: DiskCache<Key, Value>?
+  /// Which copies on the disk are to be confirmed; nil: none.
+  @usableFromInline let confirmation: CacheConfirmation?
+
+  /// What it has is of an earlier process and not to be found; until everything was removed.
+  let isOutdated = Atomic(false)
 
   @usableFromInline let hits = Atomic<UInt64>(0)
   @usableFromInline let misses = Atomic<UInt64>(0)
@@ -36,10 +41,11 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let promotions = Atomic<UInt64>(0)
   @usableFromInline let failures = Atomic<UInt64>(0)
 
-  init(_ tier: any CacheTier<Key, Value>) {
+  init(_ tier: any CacheTier<Key, Value>, _ confirmation: CacheConfirmation?) {
     self.tier = tier
     local = tier as? any BlockingCacheTier<Key, Value>
     disk = tier as? DiskCache<Key, Value>
+    self.confirmation = disk == nil ? nil : confirmation
   }
 
   var statistics: CacheTierStatistics {
@@ -69,7 +75,9 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func entry(forKey key: Key) throws -> Entry? {
     guard let disk else { return try entryOfOther(key) }
     do {
-      let entry = try disk.tierEntry(forKey: key)
+      let entry = try disk.tierEntry(forKey: key, confirmation: confirmation)
+      // What is to be confirmed is counted then.
+      if entry?.isUnconfirmed == true { return entry }
       if entry == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
       return entry
     } catch {
@@ -82,6 +90,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func entryOfOther(_ key: Key) throws -> Entry? {
     try counting(
       found: Result {
+        if isOutdated.load(ordering: .acquiring) { return nil }
         if let local { return try local.blockingEntry(forKey: key) }
         return try blocking { [tier] in try await tier.entry(forKey: key) }
       })
@@ -145,6 +154,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let local { return try local.blockingRemoveAll(progress: progress) }
         try blocking { [tier] in try await tier.removeAll(progress: progress) }
       })
+    isOutdated.store(false, ordering: .releasing)
   }
 
   func remove(prefix: Key) throws -> Int {
@@ -160,6 +170,8 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     try counting(
       .nothing,
       Result {
+        if isOutdated.load(ordering: .acquiring) { return false }
+        if let disk, let confirmation { return try disk.contains(key, confirmation) }
         if let local { return try local.blockingContains(key) }
         return try blocking { [tier] in try await tier.contains(key) }
       })
@@ -168,7 +180,14 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   // MARK: - Suspending
 
   func entry(forKey key: Key) async throws -> Entry? {
-    try counting(found: await result { try await tier.entry(forKey: key) })
+    try counting(
+      found: await result {
+        if isOutdated.load(ordering: .acquiring) { return nil }
+        guard let disk else { return try await tier.entry(forKey: key) }
+        return try await disk.executor.run { [confirmation] in
+          try disk.tierEntry(forKey: key, confirmation: confirmation)
+        }
+      })
   }
 
   func set(_ entry: Entry, forKey key: Key, durability: Durability?) async throws {
@@ -189,6 +208,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func removeAll(progress: CacheProgress?) async throws {
     try counting(.removal, await result { try await tier.removeAll(progress: progress) })
+    isOutdated.store(false, ordering: .releasing)
   }
 
   func remove(prefix: Key) async throws -> Int {
@@ -196,7 +216,28 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   func contains(_ key: Key) async throws -> Bool {
-    try counting(.nothing, await result { try await tier.contains(key) })
+    try counting(
+      .nothing,
+      await result {
+        if isOutdated.load(ordering: .acquiring) { return false }
+        guard let disk, let confirmation else { return try await tier.contains(key) }
+        return try await disk.executor.run { try disk.contains(key, confirmation) }
+      })
+  }
+
+  /// Asks whether an entry still has that version.
+  ///
+  /// - Returns: What is left of its life; nil if there is another one, or none.
+  func confirm(_ version: CacheTierVersion, forKey key: Key) async throws -> Expiration? {
+    try counting(
+      .nothing, await result { try await tier.confirm(version, forKey: key) })
+  }
+
+  /// Copies that are there count as unconfirmed, if that can be.
+  func distrustCopies() -> Bool {
+    guard let disk, let confirmation else { return false }
+    confirmation.distrust(disk.store)
+    return true
   }
 
   func sync() async throws {
@@ -220,6 +261,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func counting(found: Result<Entry?, any Error>) throws -> Entry? {
     switch found {
     case .success(nil): misses.add(1, ordering: .relaxed)
+    case .success(let entry?) where entry.isUnconfirmed: break
     case .success: hits.add(1, ordering: .relaxed)
     case .failure: failures.add(1, ordering: .relaxed)
     }

@@ -85,7 +85,7 @@ extension Cache {
     }
     if slots.isEmpty { return memoryCache.peek(forKey: key).map { Entry(value: $0) } }
     for slot in slots {
-      if let entry = try slot.entry(forKey: key) { return entry }
+      if let entry = try slot.entry(forKey: key), !entry.isUnconfirmed { return entry }
     }
     return nil
   }
@@ -96,7 +96,7 @@ extension Cache {
     }
     if slots.isEmpty { return memoryCache.peek(forKey: key).map { Entry(value: $0) } }
     for slot in slots {
-      if let entry = try await slot.entry(forKey: key) { return entry }
+      if let entry = try await slot.entry(forKey: key), !entry.isUnconfirmed { return entry }
     }
     return nil
   }

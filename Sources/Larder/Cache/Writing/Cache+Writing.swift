@@ -207,12 +207,15 @@ extension Cache {
     if hasAbsent.load(ordering: .acquiring) { absent.remove(forKey: key) }
   }
 
-  /// An entry with an expiration that all tiers agree on, if it has one of its own.
+  /// An entry with what all tiers agree on: an expiration, if it has one of its own, and a
+  /// version, if one of them confirms copies.
   @inlinable
   func dated(_ entry: Entry, _ key: Key) -> Entry {
-    guard let own = lives.own(entry.expiration, key, entry.value) else { return entry }
+    let own = lives.own(entry.expiration, key, entry.value)
+    if own == nil, !drawsVersions { return entry }
     var entry = entry
-    entry.expiration = own
+    if let own { entry.expiration = own }
+    if drawsVersions { entry.version = CacheTierVersion() }
     return entry
   }
 }
