@@ -61,19 +61,30 @@
 
   /// What becomes of copies when a connection is lost.
   enum Disconnection: Equatable {
-    case drop
+    case drop, revalidate
     /// Milliseconds.
     case serveStale(Int)
 
     init(_ dice: inout Dice, grace: ClosedRange<Int>) {
-      self =
-        dice.oneIn(5) ? .serveStale(dice.between(grace.lowerBound, grace.upperBound)) : .drop
+      switch dice.below(5) {
+      case 0: self = .serveStale(dice.between(grace.lowerBound, grace.upperBound))
+      case 1: self = .revalidate
+      default: self = .drop
+      }
     }
 
     /// As a number for another process.
-    init(_ number: Int) { self = number > 0 ? .serveStale(number) : .drop }
+    init(_ number: Int) {
+      self = number > 0 ? .serveStale(number) : number < 0 ? .revalidate : .drop
+    }
 
-    var number: Int { if case .serveStale(let milliseconds) = self { milliseconds } else { 0 } }
+    var number: Int {
+      switch self {
+      case .drop: 0
+      case .revalidate: -1
+      case .serveStale(let milliseconds): milliseconds
+      }
+    }
 
     /// For how long copies are served that may be stale.
     var grace: Duration { .milliseconds(max(0, number)) }
@@ -81,6 +92,7 @@
     var policy: RemoteDisconnection {
       switch self {
       case .drop: .drop
+      case .revalidate: .revalidate
       case .serveStale: .serveStale(for: grace)
       }
     }
