@@ -23,8 +23,8 @@ extension Cache {
       let task = Task.detached(executorPreference: FollowerExecutor()) { [weak self] in
         await DiskExecutor.$mayBlockItsThread.withValue(true) {
           for await invalidation in invalidations {
-            guard let self, !isClosed.load(ordering: .acquiring) else { return }
-            await apply(invalidation, above: depth)
+            guard let cache = self, !cache.isClosed.load(ordering: .acquiring) else { return }
+            await cache.apply(invalidation, above: depth)
           }
         }
       }
