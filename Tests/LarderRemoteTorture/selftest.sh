@@ -10,17 +10,20 @@ mkdir -p "$TORTURE_OUT"
 
 # Reached only if nothing is found: far more than it takes, since the machine may have other work.
 limit_seconds=200
+# How long the family takes in which a server is gone for a quarter of the time.
+outage_seconds=24
 
 # Runs a family until its first failure.
 planted() { # DEFECT FAMILY
     log=$TORTURE_OUT/remote-$1-$2.log
+    [ "$2" != outage ] || limit_seconds=$outage_seconds
     if "$TORTURE_REMOTE" --family "$2" --seconds "$limit_seconds" --seed "$SEED" --stop \
         --jobs 1 --plant "$1" --operations 60000 >"$log" 2>&1; then
         printf '%-14s NOT FOUND by %s; see %s\n' "$1" "$2" "$log"
         return 1
-    elif grep -q "^FAILED $2: key" "$log"; then
+    elif grep -Eq "^FAILED $2: (key|a read)" "$log"; then
         printf '%-14s found by %s: %s\n' "$1" "$2" \
-            "$(sed -n "s/^FAILED $2: key [0-9]*: //p" "$log" | head -n 1 | cut -c 1-90)"
+            "$(sed -n "s/^FAILED $2: //p" "$log" | head -n 1 | cut -c 1-90)"
     else
         printf '%-14s the harness itself failed; see %s\n' "$1" "$log"
         return 1
@@ -46,6 +49,7 @@ all() {
     # Redis 7 announces each key that comes back with its slot: only a server that moves slots
     # without MIGRATE has copies live on, and only simulated ones do.
     echo "planted slot-there-and-back simulation"
+    echo "planted no-timeout outage"
 }
 
 if [ $# -gt 0 ]; then
