@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import Dispatch
 import LarderCore
 import Synchronization
 
@@ -20,12 +19,10 @@ extension Cache {
       guard let invalidations = slot.tier.invalidations() else { continue }
       followedDepth.store(depth, ordering: .releasing)
       empty(slots[..<depth].filter { !(slot.tier.confirmsCopies && $0.distrustCopies()) })
-      let task = Task.detached(executorPreference: FollowerExecutor()) { [weak self] in
-        await DiskExecutor.$mayBlockItsThread.withValue(true) {
-          for await invalidation in invalidations {
-            guard let cache = self, !cache.isClosed.load(ordering: .acquiring) else { return }
-            await cache.apply(invalidation, above: depth)
-          }
+      let task = Task.detached { [weak self] in
+        for await invalidation in invalidations {
+          guard let self, !isClosed.load(ordering: .acquiring) else { return }
+          await apply(invalidation, above: depth)
         }
       }
       followers.add(task)
@@ -162,17 +159,6 @@ extension Cache {
   @usableFromInline
   func copyForMemory(_ entry: Entry, _ key: Key) -> Entry {
     limited(entry, memoryCache.expiration(of: entry.value, key))
-  }
-}
-
-/// A thread for what others change, so that a removal from a disk needs no change of threads: there
-/// may be thousands at once.
-private final class FollowerExecutor: TaskExecutor {
-  private let queue = DispatchQueue(label: "larder.invalidations", qos: .userInitiated)
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 
