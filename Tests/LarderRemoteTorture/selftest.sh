@@ -33,7 +33,8 @@ planted() { # DEFECT FAMILY
 # Without a defect nothing may be found, or finding one would show nothing.
 unhurt() {
     log=$TORTURE_OUT/remote-unhurt.log
-    if ! "$TORTURE_REMOTE" --seconds 60 --jobs 1 --operations 60000 --seed "$SEED" >"$log" 2>&1; then
+    if ! "$TORTURE_REMOTE" --seconds 60 --jobs 1 --operations 60000 --seed "$SEED" \
+        >"$log" 2>&1; then
         echo "without a defect: FAILED; see $log"
         return 1
     fi

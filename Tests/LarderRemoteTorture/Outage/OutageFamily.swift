@@ -6,9 +6,9 @@
   import LarderCore
   import LarderRemote
 
-  /// A server that is gone for a minute under load, once frozen and once killed: what is in memory is
-  /// read all the while, what is not fails within the time-out, and afterwards all is as before, by
-  /// itself.
+  /// A server that is gone for a minute under load, once frozen and once killed: what is in memory
+  /// is read all the while, what is not fails within the time-out, and afterwards all is as before,
+  /// by itself.
   struct OutageFamily {
     private let options: Options
 

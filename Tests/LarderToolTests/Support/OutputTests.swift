@@ -58,7 +58,9 @@ import Testing
     struct Description: Decodable { let command: Command }
     let help = try Tool.run("--experimental-dump-help").output
     let tool = try JSONDecoder().decode(Description.self, from: help).command
-    #expect(Set(tool.leaves(below: [])) == Set(Self.calls.map(\.command)))
+    // What needs a server, and is there with the trait Remote alone, has tests beside those of that.
+    let commands = Set(tool.leaves(below: [])).subtracting(["log ship"])
+    #expect(commands == Set(Self.calls.map(\.command)))
   }
 
   @Test(

@@ -6,8 +6,8 @@ import Foundation
   import LarderCore
   import LarderRemote
 
-  /// A `redis-server` with nothing on disk, on loopback at a free port. Ends with its last reference
-  /// or with this program, however that ends.
+  /// A `redis-server` with nothing on disk, on loopback at a free port. Ends with its last
+  /// reference or with this program, however that ends.
   final class RedisProcess {
     let port: Int
     private let input = Pipe()

@@ -110,8 +110,8 @@ import Foundation
       Row(
         id: "remote.near",
         ours: """
-          Cache<Int, Int>.value(forKey:), memory over a server, 100,000 entries that are in memory, \
-          in random order
+          Cache<Int, Int>.value(forKey:), memory over a server, 100,000 entries that are in \
+          memory, in random order
           """,
         rival: Rival(
           name: "ours, no server",
