@@ -58,7 +58,7 @@ import Testing
     struct Description: Decodable { let command: Command }
     let help = try Tool.run("--experimental-dump-help").output
     let tool = try JSONDecoder().decode(Description.self, from: help).command
-    // What needs a server, and is there with the trait Remote alone, has tests beside those of that.
+    // What needs a server is there with the trait Remote alone, and has tests beside those of it.
     let commands = Set(tool.leaves(below: [])).subtracting(["log ship"])
     #expect(commands == Set(Self.calls.map(\.command)))
   }
