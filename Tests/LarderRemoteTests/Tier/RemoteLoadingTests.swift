@@ -2,12 +2,12 @@
 
 #if Remote
   import Foundation
-  import Larder
   import LarderCompression
   import LarderCore
   import LarderTestSupport
   import Testing
 
+  @testable import Larder
   @testable import LarderRemote
 
   @Suite("Loads over a server", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
@@ -306,7 +306,13 @@
       }
       #expect(cache.memoryCache.peek(forKey: "k") == nil)
       #expect(try await cache.diskCache?.value(forKey: "k") == nil)
-      // Without a loss they are kept.
+      // Without a loss they are kept. What is read while the mark is removed need not be, if the keys
+      // share a group of writers: the third removal, behind that at the opening and the loss.
+      while cache.statistics.tiers[0].removals < 3
+        || !cache.writers.isGood(cache.writers.token("mark"))
+      {
+        await Task.yield()
+      }
       connection.answer { _ in
         writes
           ? FakeConnection.transaction(.status("OK"), .integer(-1))
