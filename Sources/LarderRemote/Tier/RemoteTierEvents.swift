@@ -94,25 +94,16 @@
     }
 
     private func lose() {
-      if onDisconnect.confirmsCopies {
-        state.withLock { $0.figures.lostConnections += 1 }
-        return forgetAll { $0.addUnconfirmed() }
-      }
-      absences.forgetAll()
-      changes.changeAll()
-      staleness.changeAll()
-      guard let time = onDisconnect.graceTime else {
-        state.withLock { $0.figures.lostConnections += 1 }
-        return forgetAll()
-      }
+      state.withLock { $0.figures.lostConnections += 1 }
+      if onDisconnect.confirmsCopies { return forgetAll { $0.addUnconfirmed() } }
+      guard let time = onDisconnect.graceTime else { return forgetAll() }
+      // Copies stay, and nothing else does.
+      forgetAll { _ in }
       let grace = Task.detached { [weak self, clock] in
         do { try await clock.sleep(for: time) } catch { return }
         self?.forgetAll()
       }
-      state.withLock { state in
-        state.figures.lostConnections += 1
-        state.grace = grace
-      }
+      state.withLock { $0.grace = grace }
     }
 
     func stream() -> AsyncStream<CacheInvalidation<Key>> {
