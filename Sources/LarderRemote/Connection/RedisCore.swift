@@ -314,7 +314,11 @@
     }
 
     private func timedOut(_ time: Duration) -> LarderError {
-      LarderError(.timedOut, "The server \(server) did not answer within \(time).")
+      // TLS is the default, and a server without it says nothing to who begins so.
+      let isGreeting = if case .connecting(_?) = state { true } else { false }
+      let hint = isGreeting && server.security.isEncrypted ? " Does it speak TLS on this port?" : ""
+      return LarderError(
+        .timedOut, "The server \(server) did not answer within \(time).\(hint)")
     }
 
     private func refused(_ error: any Error) -> LarderError {

@@ -46,13 +46,22 @@
     ///   - coder: Makes bytes of values. All machines must have the same one.
     ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
     ///   - configuration: Everything else; see there for the defaults.
-    /// - Throws: `.invalidArgument` if the name is empty, the port is none or certificates cannot
-    ///   be used.
+    /// - Throws: `.invalidArgument` if the name is empty, the port is none, certificates cannot be
+    ///   used, or values may become larger than replies of the server.
     /// - Complexity: O(1).
     public convenience init(
       name: String, server: RemoteServer, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
       configuration: RemoteTierConfiguration = .init()
     ) throws {
+      // With room for what goes with the value.
+      guard configuration.maximumValueBytes <= max(0, server.maximumReplyBytes) - 1024 else {
+        throw LarderError(
+          .invalidArgument,
+          """
+          Values of \(configuration.maximumValueBytes) bytes could be written to \(server) and not \
+          be read: maximumValueBytes has to be smaller than maximumReplyBytes by 1,024.
+          """)
+      }
       let connection: any RemoteConnection =
         server.cluster == nil ? try RedisConnection(server) : try RedisClusterConnection(server)
       try self.init(

@@ -31,7 +31,10 @@
     public var expiration = Expiration.never
 
     /// The largest encoded value that is sent to the server; 1 MiB by default. A larger one stays
-    /// in memory and on disk of the machine that stored it, and the server has nothing.
+    /// in memory and on disk of the machine that stored it, and the server has nothing: what others
+    /// do to that key is not heard before ``localLifetime`` has passed.
+    ///
+    /// Less than ``RemoteServer/maximumReplyBytes``, by 1,024 at least.
     public var maximumValueBytes = 1 << 20
 
     /// How long one machine may load what the server has not while the others wait for it; 30 s by

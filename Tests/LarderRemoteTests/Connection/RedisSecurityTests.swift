@@ -79,6 +79,19 @@
       }
     }
 
+    @Test func aServerWithoutTLSIsAskedAbout() async throws {
+      let redis = try RedisServer()
+      var server = redis.patient
+      server.security = .tls()
+      server.timeout = .milliseconds(100)
+      guard case .failure(let error as LarderError) = await ping(server) else {
+        try #require(Bool(false), "there is no failure")
+        return
+      }
+      // A server that hangs up says so before the time is over.
+      #expect(error.code == .remote || error.message.contains("speak TLS"), "\(error)")
+    }
+
     /// What the page "Beyond one machine" gives the user of a cache is enough, and no more is
     /// needed.
     @Test func theDocumentedUserIsEnough() async throws {

@@ -43,6 +43,16 @@
 
   @Suite("A tier on a real server", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
   struct RemoteTierTests {
+    @Test func whatCouldNotBeReadIsNotWritten() throws {
+      var configuration = RemoteTierConfiguration()
+      configuration.maximumValueBytes = 8 << 20
+      #expect(throws: LarderError.self) {
+        try RemoteTier<String, String>(
+          name: "test", server: RemoteServer(host: "localhost"), coder: .cbor, keyCoder: .string,
+          configuration: configuration)
+      }
+    }
+
     @Test func anEntryComesBackWithAllThatGoesWithIt() async throws {
       let redis = try RedisServer()
       let (one, other) = (try RemoteTier(testing: redis), try RemoteTier(testing: redis))
