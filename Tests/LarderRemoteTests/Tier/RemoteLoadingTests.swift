@@ -306,8 +306,8 @@
       }
       #expect(cache.memoryCache.peek(forKey: "k") == nil)
       #expect(try await cache.diskCache?.value(forKey: "k") == nil)
-      // Without a loss they are kept. What is read while the mark is removed need not be, if the keys
-      // share a group of writers: the third removal, behind that at the opening and the loss.
+      // Without a loss they are kept. What is read while the mark is removed need not be, if the
+      // keys share a group of writers: the third removal, behind those at the opening and the loss.
       while cache.statistics.tiers[0].removals < 3
         || !cache.writers.isGood(cache.writers.token("mark"))
       {
