@@ -31,8 +31,9 @@
     public var expiration = Expiration.never
 
     /// The largest encoded value that is sent to the server; 1 MiB by default. A larger one stays
-    /// in memory and on disk of the machine that stored it, and the server has nothing: what others
-    /// do to that key is not heard before ``localLifetime`` has passed.
+    /// in memory and on disk of the machine that wrote or loaded it, and others find nothing. They
+    /// are told of it, and it ends when one of them replaces or removes it, as any value: the
+    /// server has 17 bytes that stand in for it.
     ///
     /// Less than ``RemoteServer/maximumReplyBytes``, by 1,024 at least.
     public var maximumValueBytes = 1 << 20

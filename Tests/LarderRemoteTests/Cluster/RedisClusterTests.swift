@@ -167,11 +167,12 @@
       let end = try #require(found.expiration?.date)
       #expect(found.value == "v" && end <= .now)
       // Loads of several machines are as they are elsewhere.
-      guard case .granted(let lease) = try await reader.beginLoad(forKey: "{k}2") else {
+      let load = try await reader.beginLoad(forKey: "{k}2", reason: .missing)
+      guard case .granted(let lease) = load else {
         Issue.record("no lease")
         return
       }
-      guard case .changed = try await reader.beginLoad(forKey: "{k}2") else {
+      guard case .changed = try await reader.beginLoad(forKey: "{k}2", reason: .missing) else {
         Issue.record("waits for what is not announced")
         return
       }
