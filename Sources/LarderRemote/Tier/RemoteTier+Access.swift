@@ -203,8 +203,7 @@
     public func remove(forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       defer { events.wrote(bytes) }
-      let replies = try await send([RemoteCommand("UNLINK", [bytes])], key: bytes)
-      for reply in replies { try check(reply) }
+      _ = try await transact([RemoteCommand("UNLINK", [bytes])], key: bytes)
       count(\.removals)
     }
 
@@ -266,11 +265,11 @@
           let keys = try await scan(&cursor, pattern, server)
           defer { for key in keys { events.wrote(key) } }
           // One by one: in a cluster they belong to different slots.
-          let unlinks = keys.map { RemoteCommand("UNLINK", [$0]) }
+          let unlinks = keys.flatMap { Self.unannounced([RemoteCommand("UNLINK", [$0])]) }
           let replies = keys.isEmpty ? [] : try await send(unlinks, key: nil, to: server)
           for reply in replies {
             try check(reply)
-            if reply == .integer(1) { removed += 1 }
+            if case .array(let results) = reply, results.contains(.integer(1)) { removed += 1 }
           }
           if progress?(UInt64(removed), UInt64(removed)) == false { throw CancellationError() }
         } while cursor != Array("0".utf8)

@@ -162,24 +162,35 @@
       }
     }
 
-    /// Sends commands as one transaction of the server's, which tracks their keys for us.
+    /// Sends commands as one transaction of the server's, which tracks their keys for us, and does
+    /// not announce to us what they do.
     ///
-    /// What we write ourselves is no longer tracked (`NOLOOP`), so a write must end in a read.
+    /// What we write ourselves is no longer tracked, so a write must end in a read.
     ///
     /// - Returns: The replies to them.
     func transact(
       _ commands: [RemoteCommand], key: [UInt8], patience: Duration? = nil
     ) async throws -> [RemoteReply] {
-      let begin = [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("MULTI")]
-      let replies = try await send(
-        begin + commands + [RemoteCommand("EXEC")], key: key, patience: patience)
+      let commands = [RemoteCommand("CLIENT", "CACHING", "YES")] + Self.unannounced(commands)
+      let replies = try await send(commands, key: key, patience: patience)
       // The first error is why the others are.
       for reply in replies { try check(reply) }
-      guard case .array(let results) = replies.last, results.count == commands.count else {
+      guard case .array(let results) = replies.last, results.count == commands.count - 3 else {
         throw failed(unexpected(replies.last))
       }
       for result in results { try check(result) }
-      return results
+      return Array(results.dropFirst().dropLast())
+    }
+
+    /// A transaction that announces to others alone that its commands write keys, or find that
+    /// they have expired.
+    ///
+    /// That is asked for within it, so that it holds for nothing else: a server without room evicts
+    /// entries, and forgets who has read what, before it executes a command, and whoever sent that
+    /// must be told.
+    static func unannounced(_ commands: [RemoteCommand]) -> [RemoteCommand] {
+      [RemoteCommand("MULTI"), RedisHandshake.tracking(announcesOwn: false)] + commands
+        + [RedisHandshake.tracking(announcesOwn: true), RemoteCommand("EXEC")]
     }
 
     func check(_ reply: RemoteReply) throws {
