@@ -115,6 +115,7 @@ REMOTE_TEST = $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --filter
 test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey servers of their own
 	@.ci/deps remote
 	$(REMOTE_TEST) LarderRemoteTests
+	$(MAKE) --no-print-directory test-outside PROGRAM=remote
 	@if [ -x $(PEERS)/bin/valkey-server ]; then \
 	  echo "again, with Valkey:"; LARDER_TEST_REDIS=$(CURDIR)/$(PEERS)/bin/valkey-server \
 	    $(REMOTE_TEST) LarderRemoteTests --skip 'RESPParser|Script|Topology|LogShipKill|Torture'; \
