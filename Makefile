@@ -120,6 +120,7 @@ test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey se
 	@.ci/deps remote
 	$(BUILD_TESTS)
 	$(BUILT_TESTS) --filter LarderRemoteTests
+	@$(MAKE) --no-print-directory test-outside PROGRAM=remote
 	@if [ -x $(PEERS)/bin/valkey-server ]; then \
 	  echo "again, with Valkey:"; LARDER_TEST_REDIS=$(CURDIR)/$(PEERS)/bin/valkey-server \
 	    $(BUILT_TESTS) --filter LarderRemoteTests \

@@ -3,7 +3,8 @@
 # included by the Makefile.
 #
 #   make test-outside                   about ten seconds each, as in `make test`; SEED is 1 there
-#   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all
+#   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all;
+#                                       `remote`, which needs a server, is part of test-remote
 #   make test-long SECONDS=1800         larger sizes, so many seconds together
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
