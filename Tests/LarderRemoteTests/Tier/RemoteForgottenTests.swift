@@ -67,7 +67,8 @@
       // So that nobody else finds it.
       let onlyReaders = RemoteCommand("DEBUG", "SET-ACTIVE-EXPIRE", "0")
       #expect(try await plain.send([onlyReaders], patience: nil) == [.status("OK")])
-      try await one.set(CacheTierEntry(value: "v", expiration: .milliseconds(20)), forKey: "k")
+      let entry = CacheTierEntry(value: "v", expiration: .after(.milliseconds(20)))
+      try await one.set(entry, forKey: "k")
       try await Task.sleep(for: .milliseconds(50))
       #expect(try await one.entry(forKey: "k") == nil)
       _ = try await one.contains("another")
