@@ -19,7 +19,7 @@ OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
 
 .PHONY: outside test-outside test-long
 outside:
-	swift build --product LarderOutside $(TRAITS) --scratch-path $(BUILD) $(FAST) $(SWIFT_FLAGS)
+	$(SWIFT_BUILD) --product LarderOutside $(TRAITS) --scratch-path $(BUILD)
 
 test-outside: outside ## use every store as a program would, beside a plain model
 	@$(OUTSIDE_RUN)

@@ -84,6 +84,15 @@ extension DiskCache {
   }
 }
 
+extension DiskCache {
+  /// Throws what a write of any value with such a key and extended data would.
+  func checkFits(_ key: Key, _ extendedData: Data?) throws {
+    try keyCoder.borrow(key) {
+      try store.checkFits(key: $0.bytes.count, extended: extendedData?.count ?? 0)
+    }
+  }
+}
+
 extension CacheTierEntry {
   /// Notes what is known of the entry as a copy of what a tier below has.
   @usableFromInline

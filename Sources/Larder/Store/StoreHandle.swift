@@ -132,6 +132,17 @@ final class StoreHandle: Sendable {
     return sequence
   }
 
+  /// Throws what a write of any value with such a key and extended data would.
+  func checkFits(key: Int, extended: Int) throws(LarderError) {
+    let isReadOnly = options.withLock { $0.isReadOnly }
+    let fits =
+      key <= Int(LARDER_STORE_KEY_MAX_BYTES) && extended <= Int(LARDER_STORE_EXTENDED_MAX_BYTES)
+    if fits && !isReadOnly { return }
+    throw failure(
+      Int32(isReadOnly ? LARDER_EREADONLY : LARDER_ETOOLARGE),
+      "store \(extended) bytes of extended data under a key of \(key) bytes in \(path)")
+  }
+
   /// Removes the entry under a key, if there is one.
   @usableFromInline
   func remove(_ key: StoreKey, isSynced: Bool) throws(LarderError) {

@@ -67,7 +67,8 @@ extension LarderError {
     public static let duplicate = Code(.duplicate)
     /// There is nothing to change: no element with that primary key.
     public static let notFound = Code(.notFound)
-    /// A load took longer than ``MemoryCacheConfiguration/loadTimeout``.
+    /// A load took longer than ``MemoryCacheConfiguration/loadTimeout``, or a server did not answer
+    /// in time: whether it did what it was asked to is unknown then.
     public static let timedOut = Code(.timedOut)
     /// A remote tier failed; see ``LarderError/cause``.
     public static let remote = Code(.remote)

@@ -24,7 +24,8 @@
     /// Prepares a connection; nothing is sent yet.
     ///
     /// - Parameter server: The server.
-    /// - Throws: `.invalidArgument` if the port is none, or files of `security` cannot be read.
+    /// - Throws: `.invalidArgument` if a setting makes no sense, or files of `security` cannot be
+    ///   read.
     /// - Complexity: O(bytes of the files that `security` names).
     public convenience init(_ server: RemoteServer) throws {
       self.init(server, MultiThreadedEventLoopGroup.singleton.next(), try RedisSecurity(server))
@@ -105,9 +106,7 @@
 
     /// - Parameter shared: What was made for another server, with the same files.
     init(_ server: RemoteServer, _ shared: RedisSecurity? = nil) throws {
-      guard (1...65_535).contains(server.port) else {
-        throw LarderError(.invalidArgument, "There is no port \(server.port).")
-      }
+      try server.check()
       guard case .tls(let tls) = server.security.kind else {
         (context, name) = (nil, nil)
         return

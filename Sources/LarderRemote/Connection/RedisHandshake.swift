@@ -37,6 +37,8 @@
       case .map(let items), .array(let items):
         guard zip(items, items.dropFirst()).contains(where: { isProto($0) && $1 == .integer(3) })
         else { return refusal(server, "does not speak RESP3") }
+      case .error("NOAUTH") where server.credentials == nil:
+        return refusal(server, "asks for a user and a password")
       case .error("WRONGPASS"), .error("NOAUTH"):
         return refusal(server, "refused user or password")
       case .error(let word):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 #if Remote
+  import LarderCore
+
   /// A Redis or Valkey server: where it is, and how to talk to it.
   ///
   /// ```swift
@@ -25,7 +27,7 @@
     public var database = 0
     /// The cluster that it is part of; nil, the default, if it is not.
     public var cluster: RemoteCluster?
-    /// The name it shows in its list of clients: no spaces.
+    /// The name it shows in its list of clients: ASCII without spaces.
     public var clientName = "larder"
 
     /// How long a connection may take to be there: with TLS and the first replies. 1 s by default.
@@ -57,6 +59,28 @@
     public init(host: String, port: Int = 6379) {
       self.host = host
       self.port = port
+    }
+  }
+
+  extension RemoteServer {
+    /// Throws `.invalidArgument` for settings with which no server can be used.
+    func check() throws(LarderError) {
+      let wrong: String? =
+        if !(1...65_535).contains(port) {
+          "There is no port \(port)."
+        } else if min(timeout, connectTimeout, keepAlive, cluster?.pollInterval ?? timeout) <= .zero
+        {
+          "Time-outs, keepAlive and pollInterval of \(self) have to be above 0."
+        } else if maximumWaiting < 1 || maximumReplyBytes < 1 {
+          "At least one call has to be able to wait for \(self), for a reply of at least one byte."
+        } else if database < 0 {
+          "There is no database \(database)."
+        } else if !clientName.utf8.allSatisfy({ (33...126).contains($0) }) {
+          "The name of a client is of letters, digits and signs of ASCII, without spaces."
+        } else {
+          nil
+        }
+      if let wrong { throw LarderError(.invalidArgument, wrong) }
     }
   }
 

@@ -76,7 +76,7 @@
 
     /// Reads what the server has under a key, which it tracks from then on.
     ///
-    /// - Returns: nil if there is nothing, or somebody still loads it.
+    /// - Returns: nil if there is nothing, somebody still loads it, or has it alone.
     private func ask(_ command: RemoteCommand, _ key: [UInt8]) async throws -> Answer? {
       let placeholder = events.absences.begin(key)
       var absence: Duration?
@@ -85,7 +85,7 @@
       let asked = configuration.clock.date
       let patience = configuration.onDisconnect.graceTime == nil ? nil : configuration.softTimeout
       let results = try await transact(
-        [command, RemoteCommand("PTTL", [key])], key: key, patience: patience)
+        [command, RemoteCommand("PTTL", [key])], key: key, needsRoom: false, patience: patience)
       guard case .integer(let milliseconds) = results[1] else {
         throw failed(unexpected(results[1]))
       }
@@ -95,8 +95,9 @@
         return nil
       }
       guard case .bytes(let bytes) = results[0] else { throw failed(unexpected(results[0])) }
-      // Somebody loads it, or it expired between the two.
-      if RemoteValue.isMarker(bytes) || milliseconds != -1 && milliseconds <= 0 { return nil }
+      // Somebody loads it, or has it alone, or it expired between the two.
+      let isNone = RemoteValue.isMarker(bytes) || RemoteValue.isStandIn(bytes)
+      if isNone || milliseconds != -1 && milliseconds <= 0 { return nil }
       // No copy is made if it has changed meanwhile, or is not tracked.
       guard events.absences.isValid(placeholder) else {
         return Answer(bytes: bytes, asked: asked, life: .date(asked))
@@ -129,8 +130,8 @@
 
     /// Stores an entry on the server; others who have copies are told.
     ///
-    /// One above ``RemoteTierConfiguration/maximumValueBytes`` is not sent: what the server has
-    /// under the key is removed.
+    /// One above ``RemoteTierConfiguration/maximumValueBytes`` is not sent: the server gets 17
+    /// bytes that stand in for it, and others find nothing.
     ///
     /// - Parameters:
     ///   - entry: What to store.
@@ -140,14 +141,15 @@
     /// - Complexity: One round trip.
     public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
       let bytes = try remoteKey(key)
-      let (value, life) = try stored(entry)
+      let stored = try stored(entry)
       var command = RemoteCommand("UNLINK", [bytes])
-      if let value {
-        let expiry = life.map { [Array("PX".utf8), Array(String($0).utf8)] } ?? []
-        command = RemoteCommand("SET", [bytes, value] + expiry)
+      if let stored {
+        var arguments = stored.arguments
+        if arguments.count > 1 { arguments.insert(Array("PX".utf8), at: 1) }
+        command = RemoteCommand("SET", [bytes] + arguments)
       }
       _ = try await write([command, RemoteCommand("PTTL", [bytes])], key: bytes)
-      countWrite(value)
+      countWrite(stored)
     }
 
     /// Sends commands that change a key, as one transaction; whoever asks keeps what it wrote.
@@ -163,27 +165,39 @@
       return results
     }
 
-    /// Counts a write of what was sent; nil for what stays local.
-    func countWrite(_ value: [UInt8]?) {
-      count(value != nil ? \.writes : \.localWrites)
-      count(\.bytesWritten, value?.count ?? 0)
+    /// An entry as the server stores it.
+    struct Stored {
+      let bytes: [UInt8]
+      /// In milliseconds; nil for ever.
+      let life: Int64?
+
+      /// Both, as they are sent.
+      var arguments: [[UInt8]] { [bytes] + (life.map { [Array(String($0).utf8)] } ?? []) }
+
+      /// Whether the value itself is too large.
+      var isStandIn: Bool { RemoteValue.isStandIn(bytes) }
     }
 
-    /// An entry as the server stores it, and its life in milliseconds, nil for ever.
-    ///
-    /// - Returns: No value for what is too large, or has expired.
-    func stored(_ entry: CacheTierEntry<Value>) throws -> (value: [UInt8]?, life: Int64?) {
+    /// Counts a write of what was sent, nil for an entry that had expired.
+    func countWrite(_ stored: Stored?) {
+      count(stored?.isStandIn ?? true ? \.localWrites : \.writes)
+      count(\.bytesWritten, stored?.bytes.count ?? 0)
+    }
+
+    /// - Returns: nil for what has expired.
+    func stored(_ entry: CacheTierEntry<Value>) throws -> Stored? {
       let value = try coder.encode(entry.value)
       let life = remainingLife(of: entry)
+      if let life, life <= 0 { return nil }
+      let version = entry.version ?? CacheTierVersion()
       let count = value.count + (entry.extendedData?.count ?? 0)
-      if count > configuration.maximumValueBytes || life.map({ $0 <= 0 }) ?? false {
-        return (nil, life)
-      }
-      return (
-        RemoteValue.encode(
-          value: value, cost: entry.cost, extendedData: entry.extendedData,
-          version: entry.version ?? CacheTierVersion()), life
-      )
+      let isTooLarge = count > configuration.maximumValueBytes
+      return Stored(
+        bytes: isTooLarge
+          ? RemoteValue.standIn(for: version)
+          : RemoteValue.encode(
+            value: value, cost: entry.cost, extendedData: entry.extendedData, version: version),
+        life: life)
     }
 
     /// - Returns: In milliseconds; nil for ever.
@@ -203,7 +217,7 @@
     public func remove(forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       defer { events.wrote(bytes) }
-      _ = try await transact([RemoteCommand("UNLINK", [bytes])], key: bytes)
+      _ = try await transact([RemoteCommand("UNLINK", [bytes])], key: bytes, needsRoom: false)
       count(\.removals)
     }
 
@@ -215,11 +229,11 @@
     public func contains(_ key: Key) async throws -> Bool {
       let bytes = try remoteKey(key)
       if events.absences.contains(bytes) { return false }
-      // A marker is shorter than every entry.
+      // Every entry is longer than a marker.
       let reply = try await send([RemoteCommand("STRLEN", [bytes])], key: bytes)[0]
       try check(reply)
       guard case .integer(let count) = reply else { throw failed(unexpected(reply)) }
-      return count > RemoteValue.versionBytes + 1
+      return count > RemoteValue.markerBytes
     }
 
     /// Removes every entry of the tier from the server: all keys with its prefix.
@@ -265,11 +279,16 @@
           let keys = try await scan(&cursor, pattern, server)
           defer { for key in keys { events.wrote(key) } }
           // One by one: in a cluster they belong to different slots.
-          let unlinks = keys.flatMap { Self.unannounced([RemoteCommand("UNLINK", [$0])]) }
-          let replies = keys.isEmpty ? [] : try await send(unlinks, key: nil, to: server)
+          let unlinks = keys.map { RemoteCommand("UNLINK", [$0]) }
+          var replies = try await send(
+            unlinks.flatMap { Self.unannounced([$0]) }, key: nil, to: server)
+          if replies.contains(Self.isFull) {
+            replies = try await send(unlinks, key: nil, to: server)
+          }
           for reply in replies {
             try check(reply)
-            if case .array(let results) = reply, results.contains(.integer(1)) { removed += 1 }
+            let results = if case .array(let results) = reply { results } else { [reply] }
+            if results.contains(.integer(1)) { removed += 1 }
           }
           if progress?(UInt64(removed), UInt64(removed)) == false { throw CancellationError() }
         } while cursor != Array("0".utf8)

@@ -10,6 +10,10 @@
   // very marker: if the key was removed meanwhile, or the marker has expired and another machine
   // has put down its own, the value is stale, and is not stored. No read takes a marker for a
   // value. What is loaded again replaces only the version that was there when that began.
+  //
+  // What stands in for a value that is too large lets everybody load, as no two machines can share
+  // it. If what was loaded is too large, too, it is left as it is: to replace it would take the
+  // copies from the others, who would load again, and take ours.
   extension RemoteTier {
     /// Stores a marker if there is nothing, else says how what there is begins.
     private static var claim: String {
@@ -32,49 +36,41 @@
       """
     }
 
-    /// Asks to be the only one who loads what the server has not.
+    /// Asks for the right to store what is loaded, unless the key is changed before.
     ///
-    /// If somebody else does, this waits for the end of that, but no longer than
-    /// ``RemoteTierConfiguration/loadLease``.
+    /// If somebody else loads what is missing, this waits for the end of that, but no longer than
+    /// ``RemoteTierConfiguration/loadLease``. For other reasons it does not wait: whoever has
+    /// loaded first stores.
     ///
-    /// - Parameter key: The key.
-    /// - Returns: Whether to load.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - reason: Why it is loaded.
+    /// - Returns: Whether to load; `.allowed` without ``RemoteTierConfiguration/loadLease``.
     /// - Throws: `.timedOut`, `.remote`; `CancellationError`; `.closed`.
     /// - Complexity: One round trip.
-    public func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value> {
+    public func beginLoad(
+      forKey key: Key, reason: CacheTierLoadReason
+    ) async throws -> CacheTierLoad<Value> {
       guard configuration.loadLease > .zero else { return .allowed }
       let bytes = try remoteKey(key)
       // Before it is asked, so that no change is missed.
       let change = events.changes.begin(bytes)
       defer { events.changes.end(change) }
       switch try await claim(bytes) {
-      case .mine(let marker): return .granted(makeLease(key, bytes, marker))
+      case .mine(let marker): return .granted(makeLease(bytes, .marker(marker)))
       case .found(let start):
-        guard RemoteValue.isMarker(start) else { return .changed }
+        if RemoteValue.isStandIn(start), reason != .refresh {
+          return .granted(makeLease(bytes, .standIn(start)))
+        }
+        let isMarker = RemoteValue.isMarker(start)
+        if reason != .missing {
+          let known = isMarker ? start : Array(start.prefix(RemoteValue.versionBytes))
+          return .granted(makeLease(bytes, .others(known)))
+        }
+        guard isMarker else { return .changed }
         count(\.sharedLoads)
         try await change.wait(for: configuration.loadLease, configuration.clock)
         return .changed
-      }
-    }
-
-    /// Asks for the right to replace what the server has, or nothing, unless that is changed
-    /// before.
-    ///
-    /// Waits for no load of others: whoever has loaded first stores.
-    ///
-    /// - Parameter key: The key.
-    /// - Returns: That right; `.allowed` without ``RemoteTierConfiguration/loadLease``.
-    /// - Throws: `.timedOut`, `.remote`; `CancellationError`; `.closed`.
-    /// - Complexity: One round trip.
-    public func beginReload(forKey key: Key) async throws -> CacheTierLoad<Value> {
-      guard configuration.loadLease > .zero else { return .allowed }
-      let bytes = try remoteKey(key)
-      switch try await claim(bytes) {
-      case .mine(let marker): return .granted(makeLease(key, bytes, marker))
-      case .found(let start):
-        let version = Array(start.prefix(RemoteValue.versionBytes))
-        let known = RemoteValue.isMarker(start) ? start : version
-        return .granted(makeLease(key, bytes, known, isMine: false))
       }
     }
 
@@ -112,29 +108,49 @@
       Task.detached { [self] in _ = try? await settle(key, [marker]) }
     }
 
-    /// - Parameter isMine: Whether what there is is a marker of ours.
-    private func makeLease(
-      _ key: Key, _ bytes: [UInt8], _ known: [UInt8], isMine: Bool = true
-    ) -> CacheTierLease<Value> {
+    /// What the server had when a right to load was granted: the beginning of it.
+    private enum Known {
+      case marker([UInt8])
+      case standIn([UInt8])
+      /// Of others: their marker, or the version of what they stored.
+      case others([UInt8])
+
+      var bytes: [UInt8] {
+        switch self {
+        case .marker(let bytes), .standIn(let bytes), .others(let bytes): bytes
+        }
+      }
+    }
+
+    private func makeLease(_ key: [UInt8], _ known: Known) -> CacheTierLease<Value> {
       CacheTierLease(
         publish: { entry in
           do {
-            let (value, life) = try self.stored(entry)
-            let expiry = life.map { [Array(String($0).utf8)] } ?? []
-            let replacement = value.map { [$0] + expiry } ?? []
-            let isStored = try await self.settle(bytes, [known] + replacement)
-            // What is too large stays here, and the server has nothing.
-            if isStored { self.countWrite(value) }
+            let stored = try self.stored(entry)
+            let isStored =
+              if case .standIn(let bytes) = known, stored?.isStandIn == true {
+                try await self.isThere(bytes, key)
+              } else {
+                try await self.settle(key, [known.bytes] + (stored?.arguments ?? []))
+              }
+            if isStored { self.countWrite(stored) }
             return isStored
           } catch {
-            if isMine { self.abandon(bytes, known) }
+            if case .marker(let marker) = known { self.abandon(key, marker) }
             throw error
           }
         },
         release: {
           // Without it the others wait until the marker expires.
-          if isMine { _ = try? await self.settle(bytes, [known]) }
+          if case .marker(let marker) = known { _ = try? await self.settle(key, [marker]) }
         })
+    }
+
+    /// Whether what stands in for a value is still there; changes of it are told from then on.
+    private func isThere(_ standIn: [UInt8], _ key: [UInt8]) async throws -> Bool {
+      let results = try await write(
+        [Self.getVersion(key), RemoteCommand("PTTL", [key])], key: key)
+      return results[0] == .bytes(Array(standIn.prefix(RemoteValue.versionBytes)))
     }
 
     private func settle(_ key: [UInt8], _ arguments: [[UInt8]]) async throws -> Bool {

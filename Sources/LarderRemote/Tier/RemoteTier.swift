@@ -46,8 +46,8 @@
     ///   - coder: Makes bytes of values. All machines must have the same one.
     ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
     ///   - configuration: Everything else; see there for the defaults.
-    /// - Throws: `.invalidArgument` if the name is empty, the port is none, certificates cannot be
-    ///   used, or values may become larger than replies of the server.
+    /// - Throws: `.invalidArgument` if the name is empty, a setting of the server makes no sense,
+    ///   certificates cannot be used, or values may become larger than replies of the server.
     /// - Complexity: O(1).
     public convenience init(
       name: String, server: RemoteServer, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
@@ -167,20 +167,32 @@
     ///
     /// What we write ourselves is no longer tracked, so a write must end in a read.
     ///
+    /// - Parameter needsRoom: Whether the commands write. A server whose memory is full has no
+    ///   transactions, but executes others without, and then tracks nothing.
     /// - Returns: The replies to them.
     func transact(
-      _ commands: [RemoteCommand], key: [UInt8], patience: Duration? = nil
+      _ commands: [RemoteCommand], key: [UInt8], needsRoom: Bool = true, patience: Duration? = nil
     ) async throws -> [RemoteReply] {
-      let commands = [RemoteCommand("CLIENT", "CACHING", "YES")] + Self.unannounced(commands)
-      let replies = try await send(commands, key: key, patience: patience)
+      let caching = [RemoteCommand("CLIENT", "CACHING", "YES")]
+      let replies = try await send(
+        caching + Self.unannounced(commands), key: key, patience: patience)
+      if !needsRoom, replies.contains(Self.isFull) {
+        events.wrote(key)
+        let replies = try await send(commands, key: key, patience: patience)
+        for reply in replies { try check(reply) }
+        return replies
+      }
       // The first error is why the others are.
       for reply in replies { try check(reply) }
-      guard case .array(let results) = replies.last, results.count == commands.count - 3 else {
+      guard case .array(let results) = replies.last, results.count == commands.count + 2 else {
         throw failed(unexpected(replies.last))
       }
       for result in results { try check(result) }
       return Array(results.dropFirst().dropLast())
     }
+
+    /// What a server without room says to what may need some, and to everything in a transaction.
+    static var isFull: RemoteReply { .error("OOM") }
 
     /// A transaction that announces to others alone that its commands write keys, or find that
     /// they have expired.
@@ -201,6 +213,8 @@
         case "MOVED", "ASK": ": it is part of a cluster, so RemoteServer.cluster has to be set"
         case "CLUSTERDOWN": ": its cluster has no server for some slots"
         case "CROSSSLOT": ": keys of different slots of a cluster do not go together"
+        case "OOM": ": its memory is full, and its maxmemory-policy removes nothing"
+        case "NOPERM": ": its user may not do that; see Beyond one machine for what is needed"
         case "TRYAGAIN": ": the slot of several keys is being moved"
         case "LOADING": ": it has started, and still loads its data"
         default: ""
@@ -221,6 +235,8 @@
     }
 
     private func fail(_ error: any Error) {
+      // Who cancels a call knows.
+      if error is CancellationError { return }
       state.withLock { state in
         state.failures += 1
         if (error as? LarderError)?.code == .timedOut { state.timeouts += 1 }

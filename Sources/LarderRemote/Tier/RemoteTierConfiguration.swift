@@ -31,8 +31,9 @@
     public var expiration = Expiration.never
 
     /// The largest encoded value that is sent to the server; 1 MiB by default. A larger one stays
-    /// in memory and on disk of the machine that stored it, and the server has nothing: what others
-    /// do to that key is not heard before ``localLifetime`` has passed.
+    /// in memory and on disk of the machine that wrote or loaded it, and others find nothing. They
+    /// are told of it, and it ends when one of them replaces or removes it, as any value: the
+    /// server has 17 bytes that stand in for it.
     ///
     /// Less than ``RemoteServer/maximumReplyBytes``, by 1,024 at least.
     public var maximumValueBytes = 1 << 20
@@ -73,8 +74,9 @@
     public static let drop = RemoteDisconnection(graceTime: nil)
 
     /// Those in memory are dropped at once. Those on disk stay, also over a restart of the
-    /// process, and each is confirmed before it is used again: the server is asked for 16 bytes,
-    /// which say whether it still has the same. As long as it does not answer no read finds them.
+    /// process, when the server is flushed and when slots of a cluster move, and each is confirmed
+    /// before it is used again: the server is asked for 16 bytes, which say whether it still has
+    /// the same. As long as it does not answer no read finds them.
     ///
     /// Nor do copies on disk end with ``RemoteTierConfiguration/localLifetime``, but with the
     /// entry; those that are that old are confirmed. Each takes some 350 bytes more on disk.

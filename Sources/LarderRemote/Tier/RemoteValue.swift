@@ -15,12 +15,16 @@
   /// flag 1, extended data and their count with flag 2; all others are 0. Numbers are
   /// little-endian. The value is what the tier's coder made of it.
   ///
-  /// A marker of somebody who loads the value is a version and a 2, and nothing more.
+  /// A marker of somebody who loads the value is a version and a 2, and nothing more. What stands
+  /// in for a value that is too large for the server, and stays where it was written or loaded, is
+  /// its version and a 3: so that its replacement and removal are announced as any.
   enum RemoteValue {
     static let versionBytes = CacheTierVersion.byteCount
+    /// Of a marker, and of what stands in for a value. Every entry has more.
     static let markerBytes = versionBytes + 1
     private static let format: UInt8 = 1
     private static let markerFormat: UInt8 = 2
+    private static let standInFormat: UInt8 = 3
     private static let hasCost: UInt8 = 1
     private static let hasExtendedData: UInt8 = 2
 
@@ -45,6 +49,14 @@
 
     static func isMarker(_ bytes: [UInt8]) -> Bool {
       bytes.count == markerBytes && bytes.last == markerFormat
+    }
+
+    static func standIn(for version: CacheTierVersion) -> [UInt8] {
+      version.bytes + [standInFormat]
+    }
+
+    static func isStandIn(_ bytes: [UInt8]) -> Bool {
+      bytes.count == markerBytes && bytes.last == standInFormat
     }
 
     /// - Throws: `.incompatibleVersion` for another format, `.damaged` for what is none.

@@ -111,7 +111,9 @@
       ticker?.stop()
       let statistics = shipper.statistics
       acknowledge(statistics.lastSequence)
-      if !quiet { StandardError.note("\(file): \(text(statistics))") }
+      // A copy's numbers go on far behind its messages.
+      let isAll = if case .success = result { once } else { false }
+      if !quiet { StandardError.note("\(file): \(text(statistics, isAll: isAll))") }
       do {
         try result.get()
       } catch is CancellationError where Interruption.isRequested {
@@ -184,13 +186,13 @@
       }
     }
 
-    private func text(_ statistics: LogShipperStatistics) -> String {
+    private func text(_ statistics: LogShipperStatistics, isAll: Bool = false) -> String {
       var text = "shipped \(Quantity.count(statistics.messages, "message"))"
       text += ", \(Quantity.bytes(statistics.bytes))"
       if statistics.missing > 0 {
         text += "; \(Quantity.count(statistics.missing)) more were gone before that"
       }
-      if statistics.lag > 0 { text += "; \(Quantity.count(statistics.lag)) left" }
+      if statistics.lag > 0, !isAll { text += "; \(Quantity.count(statistics.lag)) left" }
       return text
     }
 

@@ -98,9 +98,12 @@
           while try await reader.value(forKey: key) != stage {
             try await Task.sleep(for: .milliseconds(1))
           }
-          let loaded = "\(key) loaded at \(stage)"
-          #expect(try await reader.value(forKey: loaded) { stage } == stage)
-          #expect(try await writer.value(forKey: loaded) { -1 } == stage)
+          // What is loaded while a move is heard of is kept nowhere.
+          var loaded = "\(key) loaded at \(stage) "
+          repeat {
+            loaded += "again "
+            #expect(try await reader.value(forKey: loaded) { stage } == stage)
+          } while try await writer.value(forKey: loaded) { -1 } != stage
         }
       }
       try await check(0)
@@ -167,11 +170,12 @@
       let end = try #require(found.expiration?.date)
       #expect(found.value == "v" && end <= .now)
       // Loads of several machines are as they are elsewhere.
-      guard case .granted(let lease) = try await reader.beginLoad(forKey: "{k}2") else {
+      let load = try await reader.beginLoad(forKey: "{k}2", reason: .missing)
+      guard case .granted(let lease) = load else {
         Issue.record("no lease")
         return
       }
-      guard case .changed = try await reader.beginLoad(forKey: "{k}2") else {
+      guard case .changed = try await reader.beginLoad(forKey: "{k}2", reason: .missing) else {
         Issue.record("waits for what is not announced")
         return
       }

@@ -100,6 +100,11 @@
       #expect(error?.code == .remote)
       #expect(error?.message.contains("refused user or password") == true)
       #expect(!String(reflecting: error).contains("wrong-one"))
+      let nobody = try RedisConnection(redis.patient)
+      let why = await remoteError {
+        try await nobody.send([RemoteCommand("PING")], patience: nil)
+      }
+      #expect(why?.message.contains("asks for a user and a password") == true)
       server.credentials = RemoteCredentials(password: "the-right-one")
       let right = try RedisConnection(server)
       let replies = try await right.send([RemoteCommand("PING")], patience: nil)

@@ -53,6 +53,61 @@
       }
     }
 
+    @Test func settingsThatMakeNoSenseAreRefused() throws {
+      let changes: [(inout RemoteServer) -> Void] = [
+        { $0.port = 0 }, { $0.port = 65_536 }, { $0.timeout = .zero },
+        { $0.connectTimeout = .seconds(-1) }, { $0.keepAlive = .zero }, { $0.maximumWaiting = 0 },
+        { $0.maximumReplyBytes = 0 }, { $0.database = -1 }, { $0.clientName = "of two words" },
+        { $0.clientName = "größer" }, { $0.clientName = "a\nb" },
+        {
+          $0.cluster = RemoteCluster()
+          $0.cluster?.pollInterval = .zero
+        },
+      ]
+      for (number, change) in changes.enumerated() {
+        var server = RemoteServer(host: "localhost")
+        server.security = .plaintext
+        change(&server)
+        let error = #expect(throws: LarderError.self, "\(number)") {
+          try RemoteTier<String, String>(
+            name: "test", server: server, coder: .cbor, keyCoder: .string)
+        }
+        #expect(error?.code == .invalidArgument, "\(number)")
+      }
+    }
+
+    /// It queues nothing for a transaction.
+    @Test func aFullServerIsRead() async throws {
+      let redis = try RedisServer()
+      let (one, other) = (try RemoteTier(testing: redis), try RemoteTier(testing: redis))
+      try await other.set(CacheTierEntry(value: "value"), forKey: "k")
+      let plain = try RedisConnection(redis.patient)
+      _ = try await plain.send([RemoteCommand("CONFIG", "SET", "maxmemory", "1")], patience: nil)
+      let found = try #require(try await one.entry(forKey: "k"))
+      // What is not tracked is not kept.
+      let end = try #require(found.expiration?.date)
+      #expect(found.value == "value" && end <= .now)
+      for _ in 0..<2 { #expect(try await one.entry(forKey: "none") == nil) }
+      #expect(one.statistics.rememberedMisses == 0 && one.statistics.failures == 0)
+      let error = await remoteError { try await one.set(CacheTierEntry(value: "2"), forKey: "k") }
+      #expect(error?.message.contains("its memory is full") == true)
+      try await one.remove(forKey: "k")
+      #expect(try await one.entry(forKey: "k") == nil)
+    }
+
+    @Test func aCallThatIsCancelledIsNoFailure() async throws {
+      let server = try await ScriptedServer { _, arrival in
+        arrival == 0 ? [.say(ScriptedServer.welcome)] : []
+      }
+      let tier = try RemoteTier(testing: RedisConnection(server.server))
+      let cache = Cache(name: "test", tiers: [tier])
+      let read = Task { try await cache.value(forKey: "k") }
+      while !server.received.suffix(10).elementsEqual("$4\r\nEXEC\r\n".utf8) { await Task.yield() }
+      read.cancel()
+      await #expect(throws: CancellationError.self) { try await read.value }
+      #expect(tier.statistics.failures == 0 && cache.statistics.failures == 0)
+    }
+
     @Test func anEntryComesBackWithAllThatGoesWithIt() async throws {
       let redis = try RedisServer()
       let (one, other) = (try RemoteTier(testing: redis), try RemoteTier(testing: redis))
@@ -134,21 +189,6 @@
       #expect(try await one.entry(forKey: "mine") == nil)
       try await one.set(CacheTierEntry(value: "mine"), forKey: "mine")
       #expect(try await one.entry(forKey: "mine")?.value == "mine")
-    }
-
-    @Test func whatIsTooLargeStaysLocalAndTheServerHasNothing() async throws {
-      let redis = try RedisServer()
-      let one = try RemoteTier(testing: redis) { $0.maximumValueBytes = 10 }
-      let other = try RemoteTier(testing: redis)
-      let heard = try Heard(one)
-      try await one.set(CacheTierEntry(value: "0123456789"), forKey: "k")
-      #expect(try await other.entry(forKey: "k")?.value == "0123456789")
-      try await one.set(CacheTierEntry(value: "0123456789+"), forKey: "k")
-      #expect(try await other.entry(forKey: "k") == nil)
-      #expect(one.statistics.writes == 1 && one.statistics.localWrites == 1)
-      // The copy that stays is dropped as any other.
-      try await other.set(CacheTierEntry(value: "theirs"), forKey: "k")
-      #expect(await heard.next() == .keys(["k"]))
     }
 
     @Test func aFlushDropsEverything() async throws {

@@ -37,6 +37,34 @@ struct CacheFailureTests {
     #expect(try await cache.value(forKey: 1) == expected)
   }
 
+  /// What a disk would refuse in any case is not written below it either.
+  @Test func whatNeverFitsOnADiskIsWrittenNowhere() async throws {
+    let directory = try TemporaryDirectory()
+    let below = FakeTier<String, String>()
+    var configuration = CacheConfiguration<String, String>()
+    configuration.furtherTiers = [below]
+    var cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    let (long, largest) = (String(repeating: "k", count: 70_000), Data(count: 65_536))
+    try await cache.set("old", forKey: "a", extendedData: largest)
+    for extendedData in [largest + [0], Data(count: 1 << 20)] {
+      let refused = errorCode { try cache.set("new", forKey: "a", extendedData: extendedData) }
+      #expect(refused == .tooLarge)
+      await #expect(throws: LarderError.self) {
+        try await cache.set("new", forKey: "a", extendedData: extendedData)
+      }
+    }
+    #expect(try await cache.value(forKey: "a") == "old" && below["a"] == "old")
+    #expect(errorCode { try cache.set("new", forKey: long) } == .tooLarge)
+    await #expect(throws: LarderError.self) { try await cache.set("new", forKey: long) }
+    #expect(below.keysWritten == ["a"] && cache.statistics.tiers[0].failures == 6)
+    try await cache.close()
+    configuration.disk.isReadOnly = true
+    cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    #expect(errorCode { try cache.set("new", forKey: "a") } == .readOnly)
+    #expect(below["a"] == "old")
+    try await cache.close()
+  }
+
   @Test(arguments: 0..<3)
   func noTierShowsWhatOneBelowItRefused(refusing: Int) async throws {
     let tiers = ["a", "b", "c"].map { FakeTier<Int, String>($0) }

@@ -136,7 +136,7 @@ extension Cache {
   ) {
     guard let ongoing = loads.joinUnlessBusy(key) else { return }
     start(ongoing, key) { [self] run in
-      let permission = await permission(forKey: key, again: true)
+      let permission = await permission(forKey: key, reason: .refresh)
       return try await loadAndStore(run, ongoing, key, true, permission, load)
     }
   }
@@ -204,10 +204,10 @@ extension Cache {
   ///
   /// - Parameters:
   ///   - failure: Why it is not known what the tiers have.
-  ///   - again: Whether they may have a value, which is loaded all the same.
+  ///   - reason: Why it is loaded.
   /// - Returns: nil if that tier cannot tell.
   func permission(
-    forKey key: Key, failure: (any Error)? = nil, again: Bool = false
+    forKey key: Key, failure: (any Error)? = nil, reason: CacheTierLoadReason = .missing
   ) async -> CacheTierLoad<Value>? {
     // A write of ours that waits is made after all that others have written by now.
     guard let slot = slots.last, slot.mayWait, queue?.write(forKey: key) == nil else {
@@ -216,10 +216,9 @@ extension Cache {
     // It would not answer this either, and nobody should wait for that twice.
     if (failure as? LarderError)?.code == .timedOut || Task.isCancelled { return nil }
     do {
-      if again { return try await slot.tier.beginReload(forKey: key) }
-      return try await slot.tier.beginLoad(forKey: key)
+      return try await slot.tier.beginLoad(forKey: key, reason: reason)
     } catch {
-      slot.failures.add(1, ordering: .relaxed)
+      slot.countFailure(error)
       return nil
     }
   }

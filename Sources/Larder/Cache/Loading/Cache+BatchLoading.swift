@@ -23,7 +23,7 @@ extension Cache {
   ///
   /// That there is nothing under a key is remembered, as by
   /// `valueIfFound(forKey:cost:expiration:orLoad:)`. Other caches that share a tier may load the
-  /// same keys at the same time; see ``CacheTier/beginReload(forKey:)``. In all else as
+  /// same keys at the same time; see ``CacheTier/beginLoad(forKey:reason:)``. In all else as
   /// `value(forKey:cost:expiration:orLoad:)`.
   ///
   /// - Parameters:
@@ -75,7 +75,8 @@ extension Cache {
         }
         let own = missing + due
         if own.isEmpty { return }
-        let permissions = permissionsNow(of: own)
+        let permissions =
+          permissionsNow(of: missing, .missingAmongMany) + permissionsNow(of: due, .refresh)
         let start = ContinuousClock.now
         let outcome = Result { try load(own.map(\.key)) }
         countCall(run, outcome, since: start)
@@ -158,7 +159,7 @@ extension Cache {
       Task {
         let own = replaces ? own : await missing(of: own)
         if own.isEmpty { return }
-        let permissions = await permissions(of: own)
+        let permissions = await permissions(of: own, replaces ? .refresh : .missingAmongMany)
         let start = ContinuousClock.now
         let outcome: Result<[Key: LoadedValue<Value>], any Error>
         do { outcome = .success(try await load(own.map(\.key))) } catch {
@@ -190,17 +191,17 @@ extension Cache {
   }
 
   private func permissions(
-    of own: [MemoryLoads<Key, Value>.Keyed]
+    of own: [MemoryLoads<Key, Value>.Keyed], _ reason: CacheTierLoadReason
   ) async -> [CacheTierLoad<Value>?] {
-    await each(own) { [self] key, _ in await permission(forKey: key, again: true) }
+    await each(own) { [self] key, _ in await permission(forKey: key, reason: reason) }
   }
 
   private func permissionsNow(
-    of own: [MemoryLoads<Key, Value>.Keyed]
+    of own: [MemoryLoads<Key, Value>.Keyed], _ reason: CacheTierLoadReason
   ) -> [CacheTierLoad<Value>?] {
-    guard slots.last?.mayWait == true else { return own.map { _ in .allowed } }
+    guard !own.isEmpty, slots.last?.mayWait == true else { return own.map { _ in .allowed } }
     // What is thrown is what did not wait, and nothing does not.
-    return (try? blocking { await self.permissions(of: own) }) ?? own.map { _ in nil }
+    return (try? blocking { await self.permissions(of: own, reason) }) ?? own.map { _ in nil }
   }
 
   /// Does something to each, and returns what came of it, in order. Where a tier waits for a

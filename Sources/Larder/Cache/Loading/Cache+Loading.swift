@@ -24,8 +24,8 @@ extension Cache {
   /// A tier that cannot be read does not keep the value from being loaded, nor one that
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
   /// statistics tell. If the farthest tier is shared with others and cannot say whether to load
-  /// (``CacheTier/beginLoad(forKey:)``), what is loaded is returned, and kept nowhere: others may
-  /// have changed the key meanwhile.
+  /// (``CacheTier/beginLoad(forKey:reason:)``), what is loaded is returned, and kept nowhere:
+  /// others may have changed the key meanwhile.
   ///
   /// If the memory's configuration sets
   /// ``LarderCore/MemoryCacheConfiguration/refreshAfter``, the first caller that finds a
@@ -148,7 +148,7 @@ extension Cache {
   ) throws -> Value? {
     guard let ongoing = loads.joinUnlessBusy(key) else { return old }
     let outcome = outcome(of: ongoing, key) {
-      try loadAndStore($0, ongoing, key, true, permissionNow(forKey: key, again: true), load)
+      try loadAndStore($0, ongoing, key, true, permissionNow(forKey: key, reason: .refresh), load)
     }
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
@@ -203,11 +203,11 @@ extension Cache {
 
   /// As the suspending form.
   func permissionNow(
-    forKey key: Key, failure: (any Error)? = nil, again: Bool = false
+    forKey key: Key, failure: (any Error)? = nil, reason: CacheTierLoadReason = .missing
   ) -> CacheTierLoad<Value>? {
     guard let slot = slots.last, slot.mayWait else { return .allowed }
     return try? blocking {
-      await self.permission(forKey: key, failure: failure, again: again)
+      await self.permission(forKey: key, failure: failure, reason: reason)
     }
   }
 

@@ -120,27 +120,20 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// - Returns: A stream for the cache that asks; nil if only the cache changes anything.
   func invalidations() -> AsyncStream<CacheInvalidation<Key>>?
 
-  /// Asks whether to load what the tier has not, where several caches share it.
+  /// Asks whether to load a value, and how to store it, where several caches share the tier.
   ///
-  /// A cache asks the farthest of its tiers, unless that is local, before it loads a single key
-  /// that no tier has. By default it may. A tier that lets only one of them load keeps the others
+  /// A cache asks the farthest of its tiers, unless that is local. By default it may load, and
+  /// stores in any case. A tier that lets only one of them load what is missing keeps the others
   /// waiting in this call.
   ///
-  /// - Parameter key: The key.
-  /// - Returns: Whether to load, or to look again.
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - reason: Why it is loaded, and whether the call may wait.
+  /// - Returns: Whether to load, or, if it is ``CacheTierLoadReason/missing``, to look again.
   /// - Throws: Why it cannot be told. The cache loads then, and keeps nothing of it.
-  func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value>
-
-  /// Asks how to store what is loaded although the tier may have it, or others may be loading it:
-  /// to replace an old value, or many at once.
-  ///
-  /// As ``beginLoad(forKey:)``, but keeps nobody waiting.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: The right to store it unless the key is changed before; or `.allowed`, to store it
-  ///   in any case, as by default.
-  /// - Throws: Why it cannot be told. The cache loads then, and keeps nothing of it.
-  func beginReload(forKey key: Key) async throws -> CacheTierLoad<Value>
+  func beginLoad(
+    forKey key: Key, reason: CacheTierLoadReason
+  ) async throws -> CacheTierLoad<Value>
 
   /// How long copies of its entries may live in memory and in the tiers above, at most; nil, the
   /// default: as long as they would otherwise.
@@ -239,17 +232,14 @@ extension CacheTier {
 
   /// Everybody may load.
   ///
-  /// - Parameter key: The key.
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - reason: Why it is loaded.
   /// - Returns: `.allowed`.
   /// - Complexity: O(1).
-  public func beginLoad(forKey key: Key) async throws -> CacheTierLoad<Value> { .allowed }
-
-  /// It is stored in any case.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: `.allowed`.
-  /// - Complexity: O(1).
-  public func beginReload(forKey key: Key) async throws -> CacheTierLoad<Value> { .allowed }
+  public func beginLoad(
+    forKey key: Key, reason: CacheTierLoadReason
+  ) async throws -> CacheTierLoad<Value> { .allowed }
 
   /// No limit.
   ///

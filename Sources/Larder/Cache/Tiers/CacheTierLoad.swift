@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// What a tier says to a cache that is about to load what the tier has not.
+/// Why a cache is about to load a value.
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public enum CacheTierLoadReason: Sendable, Hashable {
+  /// No tier has it. The tier may have the cache wait for others that load it.
+  case missing
+  /// No tier has it, nor other keys that are loaded together with it: nobody may wait.
+  case missingAmongMany
+  /// There is an old value, which the new one will replace: nobody may wait.
+  case refresh
+}
+
+/// What a tier says to a cache that is about to load a value.
 ///
 /// **Concurrency.** A value; safe to pass between threads.
 public enum CacheTierLoad<Value: Sendable>: Sendable {
@@ -8,7 +20,7 @@ public enum CacheTierLoad<Value: Sendable>: Sendable {
   case allowed
   /// Load it, and store it by these means alone.
   case granted(CacheTierLease<Value>)
-  /// Somebody else loaded it, or gave up: look again.
+  /// Somebody else loaded it, or gave up: look again. For what is missing alone.
   case changed
 }
 

@@ -121,6 +121,14 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
+  /// Throws what a disk refuses in any case.
+  func checkFits(_ entry: Entry, _ key: Key) throws {
+    do { try disk?.checkFits(key, entry.extendedData) } catch {
+      failures.add(1, ordering: .relaxed)
+      throw error
+    }
+  }
+
   func promote(_ entry: Entry, forKey key: Key) throws {
     try set(entry, forKey: key, durability: nil)
     promotions.add(1, ordering: .relaxed)
@@ -263,15 +271,21 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .success(nil): misses.add(1, ordering: .relaxed)
     case .success(let entry?) where entry.isUnconfirmed: break
     case .success: hits.add(1, ordering: .relaxed)
-    case .failure: failures.add(1, ordering: .relaxed)
+    case .failure(let error): countFailure(error)
     }
     return try found.get()
   }
 
+  /// Whoever cancels a call knows.
+  func countFailure(_ error: any Error) {
+    if error is CancellationError { return }
+    failures.add(1, ordering: .relaxed)
+  }
+
   private func counting<R>(_ deed: Deed, _ result: Result<R, any Error>) throws -> R {
-    guard case .success = result else {
-      failures.add(1, ordering: .relaxed)
-      return try result.get()
+    if case .failure(let error) = result {
+      countFailure(error)
+      throw error
     }
     switch deed {
     case .write: writes.add(1, ordering: .relaxed)

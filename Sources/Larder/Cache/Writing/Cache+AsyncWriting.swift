@@ -82,6 +82,7 @@ extension Cache {
   func writeTiers(
     _ entry: Entry?, _ key: Key, _ durability: Durability?, above limit: Int? = nil
   ) async throws {
+    if let entry, limit == nil { try checkFits(entry, key) }
     var failure: (any Error)?
     for (depth, slot) in slots.prefix(limit ?? slots.count).enumerated().reversed() {
       do {

@@ -125,6 +125,7 @@ extension Cache {
   @inlinable
   func writeTiers(_ entry: Entry, _ key: Key, _ durability: Durability?) throws {
     var depth = slots.count
+    if depth > 1 { try checkFits(entry, key) }
     while depth > 0 {
       depth -= 1
       do {
@@ -158,6 +159,12 @@ extension Cache {
   }
 
   // MARK: - For both forms
+
+  /// Throws what a disk refuses in any case, before tiers below it are written.
+  @usableFromInline
+  func checkFits(_ entry: Entry, _ key: Key) throws {
+    for slot in slots.dropLast() { try slot.checkFits(entry, key) }
+  }
 
   /// How many tiers must forget a key when one refuses it: those above, and itself if
   /// tiers below have the new value.

@@ -11,6 +11,7 @@ private final class AskedTier: CacheTier {
   typealias Answer = @Sendable () throws -> CacheTierLoad<Int>
 
   let fake = FakeTier<String, Int>("shared")
+  let reasons = Locked<[CacheTierLoadReason]>([])
   private let state = Locked<(answer: Answer, asked: Int)>(({ .allowed }, 0))
 
   var name: String { fake.name }
@@ -26,8 +27,12 @@ private final class AskedTier: CacheTier {
     return try answer()
   }
 
-  func beginLoad(forKey key: String) async throws -> CacheTierLoad<Int> { try ask() }
-  func beginReload(forKey key: String) async throws -> CacheTierLoad<Int> { try ask() }
+  func beginLoad(
+    forKey key: String, reason: CacheTierLoadReason
+  ) async throws -> CacheTierLoad<Int> {
+    reasons.withLock { $0.append(reason) }
+    return try ask()
+  }
   func entry(forKey key: String) async throws -> CacheTierEntry<Int>? {
     try await fake.entry(forKey: key)
   }
@@ -65,6 +70,8 @@ private final class AskedTier: CacheTier {
     #expect(isNowhere("a", cache))
     #expect(try await cache.values(forKeys: ["b", "c"]) { _ in ["b": 2] } == ["b": 2])
     #expect(isNowhere("b", cache))
+    #expect(
+      shared.reasons.withLock { $0 } == [.missing, .missingAmongMany, .missingAmongMany])
     // Nor that there is nothing.
     #expect(try await cache.valueIfFound(forKey: "d") { nil } == nil)
     #expect(try await cache.valueIfFound(forKey: "d") { 4 } == 4)
@@ -141,6 +148,8 @@ private final class AskedTier: CacheTier {
     }
     while near["a"] != 3 { await Task.yield() }
     #expect(shared.fake["a"] == 1)
+    let reasons = shared.reasons.withLock { Set($0) }
+    #expect(reasons == [.refresh])
   }
 
   /// It is asked although the read failed, and what it says holds.
