@@ -73,7 +73,7 @@
           }
           expect(
             made == (model[key]?.value ?? "") + "+", others, "update of \(key) made \(made)")
-          model[key] = (made, nil)
+          model[key] = (made, model[key]?.extended)
         case 3:
           let found = try await one.values(forKeys: model.keys)
           let wanted = model.mapValues(\.value)
