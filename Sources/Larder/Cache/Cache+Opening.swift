@@ -20,7 +20,7 @@ extension Cache {
   ) throws {
     let disk = try DiskCache(
       path: path, coder: coder, keyCoder: keyCoder, configuration: configuration.disk)
-    self.init(over: disk, configuration)
+    try self.init(over: disk, configuration)
   }
 
   /// Opens the cache of that name in the user's caches folder, and creates it if it is
@@ -39,12 +39,21 @@ extension Cache {
   ) throws {
     let disk = try DiskCache(
       name: name, coder: coder, keyCoder: keyCoder, configuration: configuration.disk)
-    self.init(over: disk, configuration)
+    try self.init(over: disk, configuration)
   }
 
   private convenience init(
     over disk: DiskCache<Key, Value>, _ configuration: CacheConfiguration<Key, Value>
-  ) {
+  ) throws {
+    let teller = configuration.furtherTiers.first { $0.copyLifetime != nil && !$0.confirmsCopies }
+    if disk.isReadOnly, let teller {
+      throw LarderError(
+        .invalidArgument,
+        """
+        The disk cache \(disk.path) is only read, so copies cannot be removed from it when others \
+        change them in the tier \(teller.name): have them confirmed (RemoteDisconnection.revalidate).
+        """)
+    }
     var tiers: [any CacheTier<Key, Value>] = [disk]
     tiers += configuration.furtherTiers
     self.init(name: configuration.name ?? disk.name, tiers: tiers, configuration: configuration)

@@ -68,6 +68,8 @@
       let wrong: String? =
         if !(1...65_535).contains(port) {
           "There is no port \(port)."
+        } else if host.isEmpty || host.utf8.contains(where: { $0 <= 32 || $0 == 127 }) {
+          "A host has a name or an address, without spaces."
         } else if min(timeout, connectTimeout, keepAlive, cluster?.pollInterval ?? timeout) <= .zero
         {
           "Time-outs, keepAlive and pollInterval of \(self) have to be above 0."

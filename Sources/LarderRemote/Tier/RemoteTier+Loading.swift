@@ -101,11 +101,24 @@
       }
     }
 
-    /// A marker may be there that nobody will replace: others are not to wait for that, and nobody
-    /// for its removal.
+    /// A marker may be there that nobody will replace, or may come: a server that was busy executes
+    /// long after what was given up. Others are not to wait for that, and nobody for its removal.
     private func abandon(_ key: [UInt8], _ marker: [UInt8]) {
-      // Without it the others wait until the marker expires.
-      Task.detached { [self] in _ = try? await settle(key, [marker]) }
+      let (clock, lease) = (configuration.clock, configuration.loadLease)
+      Task.detached { [weak self] in
+        // Once it expires by itself there is nothing left to do.
+        var (pause, waited) = (Duration.milliseconds(100), Duration.zero)
+        while waited < lease {
+          do {
+            if try await self?.settle(key, [marker]) ?? true { return }
+          } catch let error as LarderError where error.code == .closed {
+            return
+          } catch {}
+          do { try await clock.sleep(for: pause) } catch { return }
+          waited += pause
+          pause *= 2
+        }
+      }
     }
 
     /// What the server had when a right to load was granted: the beginning of it.
@@ -141,8 +154,8 @@
           }
         },
         release: {
-          // Without it the others wait until the marker expires.
-          if case .marker(let marker) = known { _ = try? await self.settle(key, [marker]) }
+          guard case .marker(let marker) = known else { return }
+          do { _ = try await self.settle(key, [marker]) } catch { self.abandon(key, marker) }
         })
     }
 

@@ -46,7 +46,7 @@
     ///   - coder: Makes bytes of values. All machines must have the same one.
     ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
     ///   - configuration: Everything else; see there for the defaults.
-    /// - Throws: `.invalidArgument` if the name is empty, a setting of the server makes no sense,
+    /// - Throws: `.invalidArgument` if the name or the prefix is empty, a setting makes no sense,
     ///   certificates cannot be used, or values may become larger than replies of the server.
     /// - Complexity: O(1).
     public convenience init(
@@ -77,16 +77,18 @@
     ///   - coder: Makes bytes of values. All machines must have the same one.
     ///   - keyCoder: Makes bytes of keys. All machines must have the same one.
     ///   - configuration: Everything else; see there for the defaults.
-    /// - Throws: `.invalidArgument` if the name is empty.
+    /// - Throws: `.invalidArgument` if the name or the prefix is empty, or a setting is negative.
     /// - Complexity: O(1).
     public init(
       name: String, connection: any RemoteConnection, coder: Coder<Value>,
       keyCoder: KeyCoder<Key>, configuration: RemoteTierConfiguration = .init()
     ) throws {
-      guard !name.isEmpty else {
+      guard !name.isEmpty, configuration.keyPrefix != "" else {
         throw LarderError(
-          .invalidArgument, "A remote tier needs a name, which is part of its keys.")
+          .invalidArgument,
+          "A remote tier needs a name and a prefix: all keys with that prefix are its own.")
       }
+      try configuration.check()
       self.name = name
       self.connection = connection
       self.coder = coder

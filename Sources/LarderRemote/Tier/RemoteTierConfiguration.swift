@@ -8,7 +8,8 @@
   /// **Concurrency.** A value; safe to pass between threads.
   public struct RemoteTierConfiguration: Sendable {
     /// What every key on the server begins with; nil, the default: `larder:` and the tier's name,
-    /// and a colon. Tiers with the same one share their entries.
+    /// and a colon. Tiers with the same one share their entries. Not empty, and none may begin with
+    /// another tier's: all keys that begin with it are this tier's, and removed with it.
     public var keyPrefix: String?
 
     /// How long copies in memory and on disk live at most, and how long it is remembered that there
@@ -60,6 +61,14 @@
     ///
     /// - Complexity: O(1).
     public init() {}
+
+    func check() throws(LarderError) {
+      let durations = [localLifetime, softTimeout, loadLease, onDisconnect.graceTime ?? .zero]
+      let counts = [maximumValueBytes, absentCountLimit, stalenessSampling]
+      if durations.contains(where: { $0 < .zero }) || counts.contains(where: { $0 < 0 }) {
+        throw LarderError(.invalidArgument, "No setting of a remote tier is negative.")
+      }
+    }
   }
 
   /// What becomes of copies of a server's entries when it can no longer tell which of them change.

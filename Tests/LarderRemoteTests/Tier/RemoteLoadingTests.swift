@@ -97,6 +97,40 @@
       }
     }
 
+    // MARK: - Claims that were given up
+
+    /// A busy server may execute a claim after everybody has given it up.
+    @Test func aClaimThatComesLateIsTakenBack() async throws {
+      let attempts = Locked(0)
+      let (ended, end) = AsyncStream<[UInt8]>.makeStream()
+      let connection = FakeConnection { commands in
+        guard let script = commands.first(where: { $0.name == "EVAL" })?.arguments else {
+          throw LarderError(.timedOut, "A read took too long.")
+        }
+        // The claim has the marker and its life, a settlement the marker alone.
+        if script.count > 4 { throw LarderError(.timedOut, "The claim took too long.") }
+        let attempt = attempts.withLock { attempts in
+          attempts += 1
+          return attempts
+        }
+        if attempt == 1 { throw LarderError(.remote, "Not yet connected.") }
+        // Then it is executed, and seen to be there.
+        if attempt == 4 { end.yield(script[3]) }
+        return FakeConnection.transaction(.integer(attempt == 4 ? 1 : 0), .integer(-2))
+      }
+      let tier = try tier(connection) {
+        $0.clock = CacheClock(now: { .zero }, date: { Date() }, sleep: { _ in await Task.yield() })
+      }
+      await #expect(throws: LarderError.self) {
+        try await tier.beginLoad(forKey: "k", reason: .missing)
+      }
+      for await marker in ended {
+        #expect(RemoteValue.isMarker(marker))
+        break
+      }
+      #expect(attempts.withLock { $0 } == 4)
+    }
+
     // MARK: - Stale loads
 
     /// The server did not say whether to load. When the load ends it is there again, and has what

@@ -55,6 +55,7 @@
 
     @Test func settingsThatMakeNoSenseAreRefused() throws {
       let changes: [(inout RemoteServer) -> Void] = [
+        { $0.host = "" }, { $0.host = "a b" }, { $0.host = "localhost\0.example" },
         { $0.port = 0 }, { $0.port = 65_536 }, { $0.timeout = .zero },
         { $0.connectTimeout = .seconds(-1) }, { $0.keepAlive = .zero }, { $0.maximumWaiting = 0 },
         { $0.maximumReplyBytes = 0 }, { $0.database = -1 }, { $0.clientName = "of two words" },
@@ -71,6 +72,17 @@
         let error = #expect(throws: LarderError.self, "\(number)") {
           try RemoteTier<String, String>(
             name: "test", server: server, coder: .cbor, keyCoder: .string)
+        }
+        #expect(error?.code == .invalidArgument, "\(number)")
+      }
+      let ofTiers: [(inout RemoteTierConfiguration) -> Void] = [
+        { $0.keyPrefix = "" }, { $0.localLifetime = .seconds(-1) }, { $0.loadLease = .seconds(-1) },
+        { $0.softTimeout = .seconds(-1) }, { $0.onDisconnect = .serveStale(for: .seconds(-1)) },
+        { $0.maximumValueBytes = -1 }, { $0.absentCountLimit = -1 }, { $0.stalenessSampling = -1 },
+      ]
+      for (number, change) in ofTiers.enumerated() {
+        let error = #expect(throws: LarderError.self, "\(number)") {
+          try RemoteTier(testing: FakeConnection { _ in [] }, change)
         }
         #expect(error?.code == .invalidArgument, "\(number)")
       }

@@ -115,6 +115,35 @@ final class SharedTier: CacheTier {
     try await cache.close()
   }
 
+  /// Nothing can be removed from it, so nothing may be found in it.
+  @Test func aDiskThatIsOnlyReadIsNotTrusted() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("cache").path
+    let writer = try DiskCache<String, Int>(path: path)
+    try await writer.set(1, forKey: "a")
+    var configuration = CacheConfiguration<String, Int>()
+    configuration.disk.isReadOnly = true
+    configuration.furtherTiers = [SharedTier(copyLifetime: .seconds(86_400))]
+    let error = #expect(throws: LarderError.self) {
+      try Cache<String, Int>(path: path, configuration: configuration)
+    }
+    #expect(error?.code == .invalidArgument)
+    let disk = try DiskCache(path: path, configuration: configuration.disk)
+    try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
+    let cache = Cache(name: "test", tiers: [disk, shared])
+    #expect(try await cache.value(forKey: "a") == 2)
+    cache.memoryCache.removeAll()
+    #expect(try onThisThread { try cache.value(forKey: "a") } == 2)
+    try shared.change("a", nil)
+    try await heard(1, cache)
+    #expect(try await cache.value(forKey: "a") == nil)
+    try await cache.close()
+    try await writer.close()
+  }
+
+  /// The blocking form.
+  private func onThisThread<R>(_ body: () throws -> R) rethrows -> R { try body() }
+
   @Test func everythingIsDropped() async throws {
     let cache = await cache()
     for key in ["a", "b"] { try await cache.set(1, forKey: key) }

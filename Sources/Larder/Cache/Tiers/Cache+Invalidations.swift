@@ -37,8 +37,10 @@ extension Cache {
         // The slot counts the failure; until a later removal nothing is found then.
         followers.add(Task.detached { try? await slot.removeAll(progress: nil) })
       } else {
-        // Likewise; the copies end with their time to live.
-        try? slot.removeAll(progress: nil)
+        // Likewise.
+        do { try slot.removeAll(progress: nil) } catch {
+          slot.isOutdated.store(true, ordering: .releasing)
+        }
       }
     }
   }

@@ -32,7 +32,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let confirmation: CacheConfirmation?
 
   /// What it has is of an earlier process and not to be found; until everything was removed.
-  let isOutdated = Atomic(false)
+  @usableFromInline let isOutdated = Atomic(false)
 
   @usableFromInline let hits = Atomic<UInt64>(0)
   @usableFromInline let misses = Atomic<UInt64>(0)
@@ -75,7 +75,9 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func entry(forKey key: Key) throws -> Entry? {
     guard let disk else { return try entryOfOther(key) }
     do {
-      let entry = try disk.tierEntry(forKey: key, confirmation: confirmation)
+      let entry =
+        isOutdated.load(ordering: .acquiring)
+        ? nil : try disk.tierEntry(forKey: key, confirmation: confirmation)
       // What is to be confirmed is counted then.
       if entry?.isUnconfirmed == true { return entry }
       if entry == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
