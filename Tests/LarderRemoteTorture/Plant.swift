@@ -19,6 +19,10 @@ enum Plant: String, CaseIterable, Sendable {
   case movedAbsence = "moved-absence"
   /// Who owns a slot is compared, and not the epochs: it may have moved away and back.
   case slotThereAndBack = "slot-there-and-back"
+  /// The server has nothing in place of a value that is too large.
+  case noStandIn = "no-stand-in"
+  /// Copies live for as long as if the entry did for ever.
+  case immortalCopies = "immortal"
   /// Calls wait for as long as it takes.
   case endlessPatience = "no-timeout"
 
@@ -26,7 +30,8 @@ enum Plant: String, CaseIterable, Sendable {
   var needsCluster: Bool {
     switch self {
     case .keptAsk, .movedAbsence, .slotThereAndBack: true
-    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence, .endlessPatience:
+    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence, .noStandIn,
+      .immortalCopies, .endlessPatience:
       false
     }
   }
