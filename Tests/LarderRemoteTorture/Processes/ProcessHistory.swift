@@ -51,7 +51,7 @@
       localLifetime = dice.oneIn(3) ? dice.between(100, 2000) : 60_000
       disconnection = Disconnection(&dice, grace: 100...3000)
       pollInterval = dice.between(20, 500)
-      hasLarge = dice.oneIn(3)
+      hasLarge = dice.oneIn(3) || options.plant == .noStandIn
       end = monotonicTime() + UInt64(seconds * 1e9)
       tally.histories = 1
       tally.clusters = isCluster ? 1 : 0
