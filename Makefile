@@ -20,6 +20,11 @@ TRAITS = --traits Encryption,Remote,$(SERVER)
 # asks for would be a tenth of a build. (Tests are found by the index, which is twice that.)
 FAST = -Xcc -O1 -Xswiftc -gnone
 SWIFT_TEST = swift test --disable-xctest $(FAST) $(SWIFT_FLAGS)
+# The compiler is told of traits in the order of a set, and with another order everything is built
+# again. What runs tests is not to have that order: there it is to differ.
+SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build $(FAST) $(SWIFT_FLAGS)
+BUILD_TESTS = $(SWIFT_BUILD) --build-tests --disable-xctest $(TRAITS) --scratch-path $(BUILD)
+BUILT_TESTS = $(SWIFT_TEST) --skip-build $(TRAITS) --scratch-path $(BUILD)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
@@ -97,7 +102,8 @@ peers:
 
 .PHONY: test-swift
 test-swift: peers ## run the Swift tests alone
-	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --skip LarderRemoteTests
+	$(BUILD_TESTS)
+	$(WITH_PEERS) $(BUILT_TESTS) --skip LarderRemoteTests
 
 .PHONY: test-server
 test-server: ## run the tests of what servers use without other traits; SERVER=Logging for one alone
@@ -109,21 +115,23 @@ check-packages: ## check that nothing is fetched but what the traits ask for
 
 # Against the servers that there are. They are real, and so is the time in which they must answer:
 # nothing else runs beside them.
-REMOTE_TEST = $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --filter
-
 .PHONY: test-remote
 test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey servers of their own
 	@.ci/deps remote
-	$(REMOTE_TEST) LarderRemoteTests
+	$(BUILD_TESTS)
+	$(BUILT_TESTS) --filter LarderRemoteTests
+	@$(MAKE) --no-print-directory test-outside PROGRAM=remote
 	@if [ -x $(PEERS)/bin/valkey-server ]; then \
 	  echo "again, with Valkey:"; LARDER_TEST_REDIS=$(CURDIR)/$(PEERS)/bin/valkey-server \
-	    $(REMOTE_TEST) LarderRemoteTests --skip 'RESPParser|Script|Topology|LogShipKill|Torture'; \
+	    $(BUILT_TESTS) --filter LarderRemoteTests \
+	      --skip 'RESPParser|Script|Topology|LogShipKill|Torture'; \
 	fi
 
 .PHONY: fuzz-remote
 fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER_SEED=
+	$(BUILD_TESTS)
 	LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) LARDER_SEED=$(or $(LARDER_SEED),$(shell date +%s)) \
-	  $(REMOTE_TEST) RESPParserTests
+	  $(BUILT_TESTS) --filter RESPParserTests
 
 # Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
 # Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it

@@ -220,7 +220,10 @@ let package = Package(
       path: "Tests/LarderRemoteTorture", exclude: ["selftest.sh"], swiftSettings: swift),
     // Programs as a user would write them: `make test-outside` runs them.
     .executableTarget(
-      name: "LarderOutside", dependencies: ["Larder"], path: "Tests/Outside",
+      name: "LarderOutside",
+      dependencies: [
+        "Larder", .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
+      ], path: "Tests/Outside",
       exclude: ["full_disk.c", "outside.mk", "resized_log.c"], swiftSettings: swift),
     // Not products either: that they compile is a test, and LarderTests run them. At the top level
     // an `await` of what blocks is a warning, which the compiler has no switch for.

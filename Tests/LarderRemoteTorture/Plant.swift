@@ -5,6 +5,9 @@
 enum Plant: String, CaseIterable, Sendable {
   /// What a machine writes it does not have tracked: `NOLOOP` ends that.
   case untrackedWrites = "noloop"
+  /// What a server forgets or evicts to make room for a machine's own command it does not tell that
+  /// machine: `NOLOOP` is on all the time.
+  case untoldForgetting = "noloop-always"
   /// The end of a connection is not heard of.
   case deafToLoss = "no-flush"
   /// From some time on invalidations are lost, as with `REDIRECT`, while replies go on.
@@ -30,8 +33,8 @@ enum Plant: String, CaseIterable, Sendable {
   var needsCluster: Bool {
     switch self {
     case .keptAsk, .movedAbsence, .slotThereAndBack: true
-    case .untrackedWrites, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence, .noStandIn,
-      .immortalCopies, .endlessPatience:
+    case .untrackedWrites, .untoldForgetting, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence,
+      .noStandIn, .immortalCopies, .endlessPatience:
       false
     }
   }

@@ -101,6 +101,8 @@
         guard commands.contains(where: { $0.name == "SET" || $0.name == "UNLINK" }) else { break }
         let replies = try await base.send(Array(commands.dropFirst()), key: key, patience: patience)
         return [.status("OK")] + replies
+      case .untoldForgetting:
+        return try await base.send(commands.map(Self.untold), key: key, patience: patience)
       case .staleLoad:
         return try await base.send(
           commands.map(Self.withoutComparison), key: key, patience: patience)
@@ -117,6 +119,11 @@
       default: break
       }
       return try await base.send(commands, key: key, patience: patience)
+    }
+
+    private static func untold(_ command: RemoteCommand) -> RemoteCommand {
+      guard command.arguments.first == Array("TRACKING".utf8) else { return command }
+      return RemoteCommand("CLIENT", command.arguments.prefix(3) + [Array("NOLOOP".utf8)])
     }
 
     private static func withoutComparison(_ command: RemoteCommand) -> RemoteCommand {

@@ -5,10 +5,17 @@ import Foundation
 /// sizes, default configurations, and beside each store a plain model of what it was told.
 @main
 struct Outside {
-  static let programs = [
-    Images.program, Requests.program, Library.program, Pages.program, Journal.program,
-    Equals.program, Folders.program, Sessions.program, Bank.program, Mirror.program,
-  ]
+  static let programs =
+    [
+      Images.program, Requests.program, Library.program, Pages.program, Journal.program,
+      Equals.program, Folders.program, Sessions.program, Bank.program, Mirror.program,
+    ] + remote
+
+  #if Remote
+    private static let remote = [Remote.program]
+  #else
+    private static let remote: [Program] = []
+  #endif
 
   static var usage: String {
     let list = programs.map { program in

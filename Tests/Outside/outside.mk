@@ -3,7 +3,8 @@
 # included by the Makefile.
 #
 #   make test-outside                   about ten seconds each, as in `make test`; SEED is 1 there
-#   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all
+#   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all;
+#                                       `remote`, which needs a server, is part of test-remote
 #   make test-long SECONDS=1800         larger sizes, so many seconds together
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
@@ -18,7 +19,7 @@ OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
 
 .PHONY: outside test-outside test-long
 outside:
-	swift build --product LarderOutside $(TRAITS) --scratch-path $(BUILD) $(FAST) $(SWIFT_FLAGS)
+	$(SWIFT_BUILD) --product LarderOutside $(TRAITS) --scratch-path $(BUILD)
 
 test-outside: outside ## use every store as a program would, beside a plain model
 	@$(OUTSIDE_RUN)

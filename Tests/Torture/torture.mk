@@ -100,7 +100,7 @@ TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
   $(if $(TORTURE_IN_SWIFT),torture-swift)
 
 torture-swift:
-	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(FAST) $(SWIFT_FLAGS)
+	$(SWIFT_BUILD) --product LarderTorture $(TRAITS) --scratch-path $(BUILD)
 
 # The store's log and memtable against simple models, by themselves.
 $(TORTURE_OUT)/log-model: $(TORTURE_OUT)/model/log_model.o $(TORTURE_LIBRARY)
@@ -291,9 +291,9 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
 	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
 	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
+	$(if $(filter tool,$(AREA)),$(BUILD_TESTS))
 	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \
-	  LARDER_SEED=$(or $(SEED),$(shell date +%s)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
-	  --filter HostileFilesTests)
+	  LARDER_SEED=$(or $(SEED),$(shell date +%s)) $(BUILT_TESTS) --filter HostileFilesTests)
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)

@@ -23,8 +23,8 @@
     ///
     /// - Parameter server: A server of the cluster, and in ``RemoteServer/cluster`` how to find the
     ///   others.
-    /// - Throws: `.invalidArgument` if a setting makes no sense, files of `security` cannot be read, or the
-    ///   database is not 0, the only one that a cluster has.
+    /// - Throws: `.invalidArgument` if a setting makes no sense, files of `security` cannot be
+    ///   read, or the database is not 0, the only one that a cluster has.
     /// - Complexity: O(bytes of the files that `security` names).
     public convenience init(_ server: RemoteServer) throws {
       try self.init(server, RedisClusterWorld(server))

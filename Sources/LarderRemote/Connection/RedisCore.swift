@@ -47,7 +47,7 @@
     private var requests: [UInt64: RedisRequest] = [:]
     /// Whether there is a timer for the oldest call.
     private var isTiming = false
-    private var lastRead = NIODeadline.now()
+    private var silence: RemoteSilence
     private var lastFailure: LarderError?
 
     init(_ server: RemoteServer, _ loop: any EventLoop, _ security: RedisSecurity) {
@@ -56,13 +56,14 @@
       self.security = security
       circuit = RemoteCircuit(failures: server.failuresToOpen, openFor: server.openFor)
       backoff = RemoteBackoff(longest: server.maximumBackoff)
+      silence = RemoteSilence(longest: server.keepAlive, at: NIODeadline.now().time)
     }
 
     func onLoop(_ body: @escaping @Sendable (RedisCore) -> Void) {
       loop.execute { [self] in body(self) }
     }
 
-    private var now: Duration { .nanoseconds(NIODeadline.now().uptimeNanoseconds) }
+    private var now: Duration { NIODeadline.now().time }
 
     // MARK: - Calls
 
@@ -199,9 +200,9 @@
     /// Asks whether the server is there, when it has been silent.
     private func keepAlive(_ id: UInt64) {
       guard case .ready(let channel) = state, id == attempt else { return }
-      let silence = Duration.nanoseconds((NIODeadline.now() - lastRead).nanoseconds)
-      if silence < server.keepAlive {
-        after(server.keepAlive - silence) { $0.keepAlive(id) }
+      let rest = silence.rest(at: now)
+      if rest > .zero {
+        after(rest) { $0.keepAlive(id) }
         return
       }
       var bytes: [UInt8] = []
@@ -220,10 +221,10 @@
       guard id == attempt else { return }
       // A push may have waited somewhere for long; a reply is to what was asked just now.
       if case .push(let items) = reply { return receive(push: items) }
-      lastRead = .now()
       guard let request = underWay.first else {
         return lose(id, LarderError(.remote, "The server \(server) answered what nobody asked."))
       }
+      silence.end(byAnswerTo: request.begun.time)
       let isHello = request.id == 0
       guard request.receive(reply) else { return }
       // The handshake may have failed, and the connection with it.
@@ -337,6 +338,11 @@
         if let self { body(self) }
       }
     }
+  }
+
+  extension NIODeadline {
+    /// Since some beginning.
+    fileprivate var time: Duration { .nanoseconds(uptimeNanoseconds) }
   }
 
   extension Duration {

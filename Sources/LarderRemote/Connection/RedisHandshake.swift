@@ -14,11 +14,18 @@
       return [
         RemoteCommand("HELLO", hello.map { Array($0.utf8) }),
         RemoteCommand("SELECT", String(server.database)),
-        // Never REDIRECT: see RemoteConnection.
-        RemoteCommand("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"),
+        tracking(announcesOwn: true),
         // Not every server knows it.
         RemoteCommand("CLIENT", "SETINFO", "LIB-NAME", "larder"),
       ]
+    }
+
+    /// Has the server announce changes of what is read. Never with REDIRECT: see RemoteConnection.
+    ///
+    /// - Parameter announcesOwn: Also those that it makes while it executes a command of ours.
+    static func tracking(announcesOwn: Bool) -> RemoteCommand {
+      let words = ["TRACKING", "ON", "OPTIN"] + (announcesOwn ? [] : ["NOLOOP"])
+      return RemoteCommand("CLIENT", words.map { Array($0.utf8) })
     }
 
     /// - Returns: Why the server cannot be used; nil if it can.

@@ -11,6 +11,8 @@
     private var replies: [RemoteReply] = []
     /// nil once it was called.
     private var completion: ((Result<[RemoteReply], any Error>) -> Void)?
+    /// Before the server got it.
+    let begun = NIODeadline.now()
     /// When the connection is given up.
     var deadline = NIODeadline.distantFuture
     /// When the caller is not to wait any longer.

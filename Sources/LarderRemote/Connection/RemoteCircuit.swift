@@ -39,6 +39,24 @@
     }
   }
 
+  /// When to ask a server whether it is there.
+  ///
+  /// What had changed when it got a question was announced before the answer; what changed since
+  /// may not have been. So a late answer says no more than an early one, and silence is counted
+  /// from the question.
+  struct RemoteSilence {
+    private let longest: Duration
+    private var begun: Duration
+
+    /// - Parameter now: Time since some beginning.
+    init(longest: Duration, at now: Duration) { (self.longest, begun) = (longest, now) }
+
+    mutating func end(byAnswerTo question: Duration) { begun = max(begun, question) }
+
+    /// How long it need not be asked yet.
+    func rest(at now: Duration) -> Duration { max(.zero, longest - (now - begun)) }
+  }
+
   /// How long to wait before the next attempt to connect: twice as long each time, and not at the
   /// same moment as everybody else.
   struct RemoteBackoff {

@@ -7,7 +7,8 @@
   public enum RemoteEvent: Sendable, Equatable {
     /// There is a connection: the number of its epoch.
     case connected(epoch: UInt64)
-    /// The keys were written, removed or expired. Not those that this connection wrote.
+    /// The keys were written, removed or evicted or have expired, or the server has forgotten who
+    /// read them. Not what this connection did itself, if it asked not to be told.
     case invalidated([[UInt8]])
     /// A call is about to return what was read or written under the key at a server that does not
     /// track it: no copy may be kept.
@@ -30,9 +31,11 @@
   ///   that is named there: a transaction as a whole. What is read or written after `ASK` cannot
   ///   be tracked, so ``RemoteEvent/untracked(_:)`` comes before `send` returns. If the owner of a
   ///   slot or its epoch changes, ``RemoteEvent/flushed`` comes.
-  /// - The server is told `CLIENT TRACKING ON OPTIN NOLOOP` on each new connection, before any
-  ///   command that is to be tracked; never with `REDIRECT`, which loses what it had to tell
-  ///   when one of the two connections ends.
+  /// - The server is told `CLIENT TRACKING ON OPTIN` on each new connection, before any command
+  ///   that is to be tracked; never with `REDIRECT`, which loses what it had to tell when one of
+  ///   the two connections ends. And not with `NOLOOP`, which a tier turns on within its
+  ///   transactions alone: with it nothing is told of what the server evicts or forgets to make
+  ///   room for a command of the same connection.
   /// - Every push goes to the sink, one after the other. ``RemoteEvent/lost(epoch:)`` comes before
   ///   the commands under way fail, and ``RemoteEvent/connected(epoch:)`` before any command
   ///   is sent on the new connection.

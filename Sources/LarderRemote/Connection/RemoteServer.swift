@@ -68,7 +68,8 @@
       let wrong: String? =
         if !(1...65_535).contains(port) {
           "There is no port \(port)."
-        } else if min(timeout, connectTimeout, keepAlive, cluster?.pollInterval ?? timeout) <= .zero {
+        } else if min(timeout, connectTimeout, keepAlive, cluster?.pollInterval ?? timeout) <= .zero
+        {
           "Time-outs, keepAlive and pollInterval of \(self) have to be above 0."
         } else if maximumWaiting < 1 || maximumReplyBytes < 1 {
           "At least one call has to be able to wait for \(self), for a reply of at least one byte."

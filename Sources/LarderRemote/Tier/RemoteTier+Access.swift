@@ -85,7 +85,7 @@
       let asked = configuration.clock.date
       let patience = configuration.onDisconnect.graceTime == nil ? nil : configuration.softTimeout
       let results = try await transact(
-        [command, RemoteCommand("PTTL", [key])], key: key, onlyReads: true, patience: patience)
+        [command, RemoteCommand("PTTL", [key])], key: key, needsRoom: false, patience: patience)
       guard case .integer(let milliseconds) = results[1] else {
         throw failed(unexpected(results[1]))
       }
@@ -217,8 +217,7 @@
     public func remove(forKey key: Key) async throws {
       let bytes = try remoteKey(key)
       defer { events.wrote(bytes) }
-      let replies = try await send([RemoteCommand("UNLINK", [bytes])], key: bytes)
-      for reply in replies { try check(reply) }
+      _ = try await transact([RemoteCommand("UNLINK", [bytes])], key: bytes, needsRoom: false)
       count(\.removals)
     }
 
@@ -281,10 +280,15 @@
           defer { for key in keys { events.wrote(key) } }
           // One by one: in a cluster they belong to different slots.
           let unlinks = keys.map { RemoteCommand("UNLINK", [$0]) }
-          let replies = keys.isEmpty ? [] : try await send(unlinks, key: nil, to: server)
+          var replies = try await send(
+            unlinks.flatMap { Self.unannounced([$0]) }, key: nil, to: server)
+          if replies.contains(Self.isFull) {
+            replies = try await send(unlinks, key: nil, to: server)
+          }
           for reply in replies {
             try check(reply)
-            if reply == .integer(1) { removed += 1 }
+            let results = if case .array(let results) = reply { results } else { [reply] }
+            if results.contains(.integer(1)) { removed += 1 }
           }
           if progress?(UInt64(removed), UInt64(removed)) == false { throw CancellationError() }
         } while cursor != Array("0".utf8)

@@ -88,13 +88,12 @@
       // Nobody tells us of what we write ourselves.
       defer { events.absences.forget(key) }
       do {
-        let replies = try await send(
-          [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("EVAL", script)], key: key)
-        for reply in replies { try check(reply) }
-        switch replies[1] {
+        let results = try await transact(
+          [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])], key: key)
+        switch results[0] {
         case .null: return .mine(marker)
         case .bytes(let start): return .found(start)
-        default: throw failed(unexpected(replies[1]))
+        default: throw failed(unexpected(results[0]))
         }
       } catch {
         abandon(key, marker)

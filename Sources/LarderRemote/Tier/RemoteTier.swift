@@ -162,33 +162,47 @@
       }
     }
 
-    /// Sends commands as one transaction of the server's, which tracks their keys for us.
+    /// Sends commands as one transaction of the server's, which tracks their keys for us, and does
+    /// not announce to us what they do.
     ///
-    /// What we write ourselves is no longer tracked (`NOLOOP`), so a write must end in a read.
+    /// What we write ourselves is no longer tracked, so a write must end in a read.
     ///
-    /// - Parameter onlyReads: Whether the commands do. A server whose memory is full has no
-    ///   transactions, but answers these without, and then tracks nothing.
+    /// - Parameter needsRoom: Whether the commands write. A server whose memory is full has no
+    ///   transactions, but executes others without, and then tracks nothing.
     /// - Returns: The replies to them.
     func transact(
-      _ commands: [RemoteCommand], key: [UInt8], onlyReads: Bool = false,
-      patience: Duration? = nil
+      _ commands: [RemoteCommand], key: [UInt8], needsRoom: Bool = true, patience: Duration? = nil
     ) async throws -> [RemoteReply] {
-      let begin = [RemoteCommand("CLIENT", "CACHING", "YES"), RemoteCommand("MULTI")]
-      var replies = try await send(
-        begin + commands + [RemoteCommand("EXEC")], key: key, patience: patience)
-      if onlyReads, replies.contains(.error("OOM")) {
+      let caching = [RemoteCommand("CLIENT", "CACHING", "YES")]
+      let replies = try await send(
+        caching + Self.unannounced(commands), key: key, patience: patience)
+      if !needsRoom, replies.contains(Self.isFull) {
         events.wrote(key)
-        replies = try await send(commands, key: key, patience: patience)
+        let replies = try await send(commands, key: key, patience: patience)
         for reply in replies { try check(reply) }
         return replies
       }
       // The first error is why the others are.
       for reply in replies { try check(reply) }
-      guard case .array(let results) = replies.last, results.count == commands.count else {
+      guard case .array(let results) = replies.last, results.count == commands.count + 2 else {
         throw failed(unexpected(replies.last))
       }
       for result in results { try check(result) }
-      return results
+      return Array(results.dropFirst().dropLast())
+    }
+
+    /// What a server without room says to what may need some, and to everything in a transaction.
+    static var isFull: RemoteReply { .error("OOM") }
+
+    /// A transaction that announces to others alone that its commands write keys, or find that
+    /// they have expired.
+    ///
+    /// That is asked for within it, so that it holds for nothing else: a server without room evicts
+    /// entries, and forgets who has read what, before it executes a command, and whoever sent that
+    /// must be told.
+    static func unannounced(_ commands: [RemoteCommand]) -> [RemoteCommand] {
+      [RemoteCommand("MULTI"), RedisHandshake.tracking(announcesOwn: false)] + commands
+        + [RedisHandshake.tracking(announcesOwn: true), RemoteCommand("EXEC")]
     }
 
     func check(_ reply: RemoteReply) throws {

@@ -74,8 +74,9 @@
     public static let drop = RemoteDisconnection(graceTime: nil)
 
     /// Those in memory are dropped at once. Those on disk stay, also over a restart of the
-    /// process, and each is confirmed before it is used again: the server is asked for 16 bytes,
-    /// which say whether it still has the same. As long as it does not answer no read finds them.
+    /// process, when the server is flushed and when slots of a cluster move, and each is confirmed
+    /// before it is used again: the server is asked for 16 bytes, which say whether it still has
+    /// the same. As long as it does not answer no read finds them.
     ///
     /// Nor do copies on disk end with ``RemoteTierConfiguration/localLifetime``, but with the
     /// entry; those that are that old are confirmed. Each takes some 350 bytes more on disk.

@@ -73,7 +73,11 @@
       for listener in listeners { listener.add(changed) }
     }
 
-    private func forgetAll() { forgetAll { $0.addAll() } }
+    /// No copy is used any more: not before it is confirmed, if it can be.
+    private func forgetAll() {
+      let confirms = onDisconnect.confirmsCopies
+      forgetAll { if confirms { $0.addUnconfirmed() } else { $0.addAll() } }
+    }
 
     private func forgetAll(_ tell: (RemoteInvalidations<Key>) -> Void) {
       absences.forgetAll()
@@ -95,7 +99,6 @@
 
     private func lose() {
       state.withLock { $0.figures.lostConnections += 1 }
-      if onDisconnect.confirmsCopies { return forgetAll { $0.addUnconfirmed() } }
       guard let time = onDisconnect.graceTime else { return forgetAll() }
       // Copies stay, and nothing else does.
       forgetAll { _ in }

@@ -21,10 +21,10 @@
   enum RemoteValue {
     static let versionBytes = CacheTierVersion.byteCount
     /// Of a marker, and of what stands in for a value. Every entry has more.
-  static let markerBytes = versionBytes + 1
+    static let markerBytes = versionBytes + 1
     private static let format: UInt8 = 1
     private static let markerFormat: UInt8 = 2
-  private static let standInFormat: UInt8 = 3
+    private static let standInFormat: UInt8 = 3
     private static let hasCost: UInt8 = 1
     private static let hasExtendedData: UInt8 = 2
 

@@ -311,6 +311,17 @@
       #expect(answers == [true, false, true, false, false, true, true, true])
     }
 
+    /// Else a server that is gone would be noticed later, by as long as its last answer took.
+    @Test func silenceIsCountedFromTheQuestion() {
+      var silence = RemoteSilence(longest: .seconds(2), at: .seconds(10))
+      #expect(silence.rest(at: .seconds(11)) == .seconds(1))
+      silence.end(byAnswerTo: .seconds(12))
+      // However long the answer took, and whichever came before it.
+      silence.end(byAnswerTo: .seconds(11))
+      #expect(silence.rest(at: .seconds(13)) == .seconds(1))
+      #expect(silence.rest(at: .seconds(20)) == .zero)
+    }
+
     @Test func attemptsWaitLongerAndLongerAndNeverForEver() {
       var random = SeededGenerator(seed: 7)
       var backoff = RemoteBackoff(longest: .seconds(2))

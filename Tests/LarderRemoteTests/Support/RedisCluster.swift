@@ -15,10 +15,8 @@
     private let connections: [RedisConnection]
 
     init(_ count: Int = 3) async throws {
-      // The port for the others is higher by 10,000.
       servers = try (0..<count).map { _ in
         try RedisServer(
-          below: 55_000,
           [
             "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1",
             "--cluster-node-timeout", "600000", "--cluster-require-full-coverage", "no",

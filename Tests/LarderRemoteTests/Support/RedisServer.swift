@@ -53,10 +53,9 @@
     ///
     /// - Parameters:
     ///   - port: nil for any.
-    ///   - limit: Above the port.
     ///   - arguments: Further ones of `redis-server`. `PORT` is the port, which is not another
     ///     one's then.
-    init(port wanted: Int? = nil, below limit: Int = 65_536, _ arguments: [String] = []) throws {
+    init(port wanted: Int? = nil, _ arguments: [String] = []) throws {
       let program = try #require(Self.program)
       directory = try TemporaryDirectory()
       // What it is called says what it does.
@@ -67,7 +66,6 @@
       // Somebody else may have taken the port meanwhile.
       for _ in 0..<100 where started == nil {
         let port = try wanted ?? Self.freePort()
-        if port >= limit { continue }
         started = try Self.start(server.path, port, directory.url.path, arguments)
       }
       let (port, pid, input, output) = try #require(started)
@@ -119,11 +117,19 @@
       return (port, pid, input, output)
     }
 
+    /// A free port. It and the one for the other servers of a cluster, which is higher by 10,000,
+    /// are below those that systems give to connections: one of these, even one that looks for the
+    /// server, would have the port when the server is to be started again.
     static func freePort() throws -> Int {
-      let channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .bind(host: "127.0.0.1", port: 0).wait()
-      defer { try? channel.close().wait() }
-      return try #require(channel.localAddress?.port)
+      while true {
+        let port = Int.random(in: 10_000..<22_000)
+        guard
+          let channel = try? ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: port).wait()
+        else { continue }
+        try channel.close().wait()
+        return port
+      }
     }
 
     /// Freezes it: it accepts, and says nothing.

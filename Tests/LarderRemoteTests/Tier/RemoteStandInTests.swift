@@ -101,14 +101,14 @@
     }
 
     @Test func aRefreshReplacesThoseOfOthers() async throws {
-      let clock = CacheTestClock()
+      let time = Locked(Duration.zero)
       let one = try cache()
       let two = try cache {
-        $0.clock = clock.clock
+        $0.clock = CacheClock(now: { time.withLock { $0 } }, date: { Date() })
         $0.memory.refreshAfter = .seconds(10)
       }
       for cache in [one, two] { _ = try await cache.value(forKey: "k") { large } }
-      clock.advance(11)
+      time.withLock { $0 = .seconds(11) }
       let newer = large + "newer"
       _ = try await two.value(forKey: "k") { newer }
       while two.memoryCache.peek(forKey: "k") != newer { await Task.yield() }

@@ -164,7 +164,7 @@
       #expect(one.statistics.invalidations == 2)
     }
 
-    /// With `NOLOOP` a plain write of ours would end the tracking of its key.
+    /// A plain write of ours would end the tracking of its key.
     @Test func whatWeWroteOurselvesIsAnnouncedWhenOthersWriteIt() async throws {
       let redis = try RedisServer()
       let (one, other) = (try RemoteTier(testing: redis), try RemoteTier(testing: redis))
@@ -307,7 +307,8 @@
       let names = connection.sent.map { $0.map(\.name) }
       #expect(
         names == [
-          ["CLIENT", "MULTI", "GET", "PTTL", "EXEC"], ["CLIENT", "MULTI", "SET", "PTTL", "EXEC"],
+          ["CLIENT", "MULTI", "CLIENT", "GET", "PTTL", "CLIENT", "EXEC"],
+          ["CLIENT", "MULTI", "CLIENT", "SET", "PTTL", "CLIENT", "EXEC"],
         ])
     }
 

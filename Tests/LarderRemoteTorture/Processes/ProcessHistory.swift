@@ -45,7 +45,9 @@
       dice = Dice(seed)
       let count = options.isShort ? 3 : dice.between(2, 8)
       keys = dice.between(8, 64)
-      servers = try Servers(in: folder, isCluster: isCluster, keys: keys)
+      servers = try Servers(
+        in: folder, isCluster: isCluster, keys: keys,
+        trackedLimit: dice.oneIn(3) ? 4 : 1_000_000)
       let operations = options.isShort ? min(options.operations, 6000) : options.operations
       operationsEach = max(1, operations / count)
       localLifetime = dice.oneIn(3) ? dice.between(100, 2000) : 60_000

@@ -34,8 +34,10 @@
     var isCluster: Bool { all.count > 1 }
     var isMoving: Bool { move != nil }
 
-    /// - Parameter keys: How many there may be.
-    init(in folder: URL, isCluster: Bool, keys: Int) throws {
+    /// - Parameters:
+    ///   - keys: How many there may be.
+    ///   - trackedLimit: Of how many it is remembered who has read them.
+    init(in folder: URL, isCluster: Bool, keys: Int, trackedLimit: Int) throws {
       let count = isCluster ? 3 : 1
       let own = try (0..<count).map { _ in try Server.freePort() }
       let proxies = own.map { Proxy(to: $0) }
@@ -55,7 +57,8 @@
           "--cluster-announce-bus-port", "\(own[index] + 10_000)",
           "--cluster-node-timeout", "600000", "--cluster-require-full-coverage", "no",
         ]
-        arguments.append(isCluster ? cluster : [])
+        let tracked = ["--tracking-table-max-keys", "\(trackedLimit)"]
+        arguments.append(tracked + (isCluster ? cluster : []))
         all.append(try Server(in: folders[index], port: own[index], arguments[index]))
       }
       if isCluster { try join() }

@@ -20,6 +20,8 @@
     /// Between two deeds of a user, in microseconds.
     var longestPause = 20_000
     var faults = 0
+    /// Of how many keys a server remembers who has read them.
+    var trackedLimit = Int.max
     var isCluster = false
     var moves = 0
     /// Between two steps of a move, in microseconds.
@@ -40,6 +42,7 @@
       if dice.oneIn(3) { latency = (1000, 20_000) }
       if dice.oneIn(3) { longestPause = 1_000_000 }
       faults = dice.oneIn(4) ? 0 : dice.between(1, 6)
+      if dice.oneIn(4) { trackedLimit = dice.below(2) }
       self.isCluster = isCluster ?? dice.oneIn(2)
       if !self.isCluster { return }
       moves = dice.between(0, 8)

@@ -49,7 +49,8 @@
       self.plan = plan
       let record = record
       servers = (0..<(plan.isCluster ? SimulatedCluster.count : 1)).map { _ in
-        SimulatedServer(record, expiryDelay: dice.microseconds(0, 120_000))
+        SimulatedServer(
+          record, expiryDelay: dice.microseconds(0, 120_000), trackedLimit: plan.trackedLimit)
       }
       networks = servers.enumerated().map { index, server in
         SimulatedNetwork(server, Dice(seed, salt: 3 + 1000 * UInt64(index)), latency: plan.latency)

@@ -4,8 +4,8 @@
   import LarderCore
   import LarderRemote
 
-  /// What a server does that a tier uses: keys that expire, tracking with `OPTIN` and `NOLOOP`, and
-  /// the two scripts of a load.
+  /// What a server does that a tier uses: keys that expire, tracking with `OPTIN` and `NOLOOP` that
+  /// is limited, and the two scripts of a load.
   ///
   /// Of one thread only.
   final class SimulatedServer {
@@ -18,6 +18,8 @@
     final class Client {
       let machine: Int
       var tracksNext = false
+      /// Whether it is told of what happens while its own commands are executed: not with `NOLOOP`.
+      var hearsOwn = true
       var isAsking = false
       /// Something of the transaction was refused.
       var isRefused = false
@@ -35,6 +37,8 @@
     private(set) var clients: [Client] = []
     /// Late enough for a copy to need a deadline of its own.
     private let expiryDelay: UInt64
+    /// Of how many keys it remembers who has read them.
+    private let trackedLimit: Int
     private(set) var isUp = true
     private let record: Record
     /// What it knows of the cluster; nil for a server that is alone.
@@ -73,9 +77,10 @@
       }
     }
 
-    init(_ record: Record, expiryDelay: UInt64) {
+    init(_ record: Record, expiryDelay: UInt64, trackedLimit: Int) {
       self.record = record
       self.expiryDelay = expiryDelay
+      self.trackedLimit = trackedLimit
     }
 
     func connect(_ client: Client) { clients.append(client) }
@@ -117,9 +122,14 @@
     // MARK: - Commands
 
     func execute(_ command: RemoteCommand, _ client: Client) -> RemoteReply {
+      if tracking.count > trackedLimit,
+        let key = tracking.keys.min(by: { $0.lexicographicallyPrecedes($1) })
+      {
+        invalidate(key, client)
+      }
       switch command.name {
       // Each of the two is for the next command alone: both together cannot be had.
-      case "CLIENT":
+      case "CLIENT" where command.arguments.first == Array("CACHING".utf8):
         (client.tracksNext, client.isAsking) = (true, false)
         return .status("OK")
       case "ASKING":
@@ -154,7 +164,7 @@
 
     /// What it says if the command's key is another server's.
     private func redirect(_ command: RemoteCommand, _ client: Client) -> RemoteReply? {
-      guard let member, command.name != "CLUSTER" else { return nil }
+      guard let member, command.name != "CLUSTER", command.name != "CLIENT" else { return nil }
       let place = command.name == "EVAL" ? 2 : 0
       guard command.arguments.count > place else { return nil }
       let key = command.arguments[place]
@@ -166,6 +176,9 @@
       let arguments = command.arguments
       switch command.name {
       case "PING": return .status("PONG")
+      case "CLIENT":
+        client.hearsOwn = !arguments.contains(Array("NOLOOP".utf8))
+        return .status("OK")
       case "CLUSTER": return text(arguments[0]) == "NODES" ? member?.nodes ?? .null : .array([])
       case "GET":
         return get(arguments[0], client).map { .bytes($0) } ?? .null
@@ -226,7 +239,7 @@
     // MARK: - Keys
 
     private func get(_ key: [UInt8], _ client: Client) -> [UInt8]? {
-      expire(key)
+      expire(key, client)
       if client.tracksNext, !(tracking[key] ?? []).contains(where: { $0 === client }) {
         tracking[key, default: []].append(client)
       }
@@ -260,7 +273,7 @@
 
     /// - Parameter standIn: What should be there now.
     private func remove(_ key: [UInt8], _ client: Client, standIn: [UInt8]? = nil) -> Bool {
-      expire(key)
+      expire(key, client)
       guard entries.removeValue(forKey: key) != nil else {
         // It has been as the caller wants it since before.
         note(key, client.machine, standIn)
@@ -271,11 +284,12 @@
       return true
     }
 
-    private func expire(_ key: [UInt8]) {
+    /// - Parameter client: Whose command finds it.
+    private func expire(_ key: [UInt8], _ client: Client? = nil) {
       guard let expires = entries[key]?.expires, expires <= loop.now else { return }
       entries[key] = nil
       note(key, -1)
-      invalidate(key, nil)
+      invalidate(key, client)
     }
 
     private func note(_ key: [UInt8], _ machine: Int, _ standIn: [UInt8]? = nil) {
@@ -287,10 +301,14 @@
         Change(value: id, begin: now, end: now, isKnown: true, machine: machine))
     }
 
-    /// Everybody who tracked the key is told, but not who writes it, and is then no longer.
-    private func invalidate(_ key: [UInt8], _ writer: Client?) {
+    /// Everybody who tracked the key is told, and is then no longer.
+    ///
+    /// - Parameter current: Whose command is being executed.
+    private func invalidate(_ key: [UInt8], _ current: Client?) {
       guard let tracked = tracking.removeValue(forKey: key) else { return }
-      for client in tracked where client !== writer { client.push(.invalidated([key])) }
+      for client in tracked where client !== current || client.hearsOwn {
+        client.push(.invalidated([key]))
+      }
     }
   }
 #endif

@@ -90,6 +90,31 @@ final class SharedTier: CacheTier {
     #expect(try await cache.value(forKey: "a") == nil)
   }
 
+  /// Many at a time, and none waits for a writer of another.
+  @Test func manyKeysAreDroppedFromADisk() async throws {
+    let directory = try TemporaryDirectory()
+    var configuration = CacheConfiguration<String, Int>()
+    configuration.furtherTiers = [shared]
+    let cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    let disk = try #require(cache.diskCache)
+    let keys = (0..<200).map { "k\($0)" }
+    for key in keys { try await cache.set(1, forKey: key) }
+    shared.fake.writeDoor.close()
+    let write = Task { try await cache.set(2, forKey: "k100") }
+    await eventually { shared.fake.writeDoor.waiting == 1 }
+    shared.tell(.keys(keys + keys))
+    await eventually {
+      keys.allSatisfy { $0 == "k100" || (try? disk.contains($0)) == false }
+    }
+    #expect(try await disk.value(forKey: "k100") == 1)
+    shared.fake.writeDoor.open()
+    try await write.value
+    await eventually { (try? disk.contains("k100")) == false }
+    #expect(try await cache.value(forKey: "k100") == 2)
+    #expect(cache.memoryCache.peek(forKey: "k99") == nil)
+    try await cache.close()
+  }
+
   @Test func everythingIsDropped() async throws {
     let cache = await cache()
     for key in ["a", "b"] { try await cache.set(1, forKey: key) }

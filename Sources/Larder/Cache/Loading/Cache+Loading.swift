@@ -24,8 +24,8 @@ extension Cache {
   /// A tier that cannot be read does not keep the value from being loaded, nor one that
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
   /// statistics tell. If the farthest tier is shared with others and cannot say whether to load
-  /// (``CacheTier/beginLoad(forKey:reason:)``), what is loaded is returned, and kept nowhere: others
-  /// may have changed the key meanwhile.
+  /// (``CacheTier/beginLoad(forKey:reason:)``), what is loaded is returned, and kept nowhere:
+  /// others may have changed the key meanwhile.
   ///
   /// If the memory's configuration sets
   /// ``LarderCore/MemoryCacheConfiguration/refreshAfter``, the first caller that finds a

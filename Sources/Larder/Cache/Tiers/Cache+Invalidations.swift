@@ -53,35 +53,46 @@ extension Cache {
       await removeCopies(above: depth, keepingConfirmable: true)
     case .keys(let keys):
       counters.invalidations.add(UInt64(keys.count), ordering: .relaxed)
+      var rest = keys.filter { $0 == $0 }[...]
       // What is read most is no longer found while the rest has its turn.
-      if keys.count > 1 { for key in keys where key == key { memoryCache.remove(forKey: key) } }
-      for key in keys where key == key { await removeCopies(of: key, above: depth) }
+      if rest.count > 1 { for key in rest { memoryCache.remove(forKey: key) } }
+      // Disks are quick, so several keys may be held as long as all of them take.
+      let count = slots[..<depth].contains(where: \.mayWait) ? 1 : 64
+      while !rest.isEmpty {
+        await removeCopies(of: rest.prefix(count), above: depth)
+        rest = rest.dropFirst(count)
+      }
     }
   }
 
-  private func removeCopies(of key: Key, above depth: Int) async {
-    if let token = writers.take(key, true) {
-      defer { writers.end(key, token) }
-      return await removeCopiesInTurn(of: key, above: depth)
+  private func removeCopies(of keys: ArraySlice<Key>, above depth: Int) async {
+    var held: [(key: Key, token: Writers.Token)] = []
+    for key in keys {
+      if let token = writers.take(key, true) {
+        held.append((key, token))
+        continue
+      }
+      // A writer of the key may have to wait for a server: other keys do not.
+      memoryCache.remove(forKey: key)
+      Task.detached { [self] in
+        let token = await writers.begin(key)
+        defer { writers.end(key, token) }
+        await removeCopiesInTurn(of: [key], above: depth)
+      }
     }
-    // A writer of the key may have to wait for a server: other keys do not.
-    memoryCache.remove(forKey: key)
-    Task.detached { [self] in
-      let token = await writers.begin(key)
-      defer { writers.end(key, token) }
-      await removeCopiesInTurn(of: key, above: depth)
-    }
+    defer { for (key, token) in held { writers.end(key, token) } }
+    await removeCopiesInTurn(of: held.map(\.key), above: depth)
   }
 
-  /// The key's lock is held.
-  private func removeCopiesInTurn(of key: Key, above depth: Int) async {
-    forget(key)
-    if depth == 0 { return }
+  /// The keys' locks are held.
+  private func removeCopiesInTurn(of keys: [Key], above depth: Int) async {
+    for key in keys { forget(key) }
+    if depth == 0 || keys.isEmpty { return }
     // What is being written back is written to the tiers above last.
     if queue != nil { await drainLock.lock() }
     defer { if queue != nil { drainLock.unlock() } }
     for slot in slots[..<depth].reversed() {
-      do { try await slot.remove(forKey: key, durability: nil) } catch { report(key, error) }
+      await slot.remove(forKeys: keys) { report($0, $1) }
     }
   }
 

@@ -214,6 +214,26 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       .removal, await result { try await tier.remove(forKey: key, durability: durability) })
   }
 
+  /// Removes what there is under each of some keys.
+  func remove(forKeys keys: [Key], _ report: (Key, any Error) -> Void) async {
+    var results: [Result<Void, any Error>] = []
+    if let disk, keys.count > 1 {
+      // One change of threads for all.
+      let all = await result {
+        try await disk.executor.run { keys.map { key in Result { try disk.remove(key, nil) } } }
+      }
+      switch all {
+      case .success(let each): results = each
+      case .failure(let error): results = keys.map { _ in .failure(error) }
+      }
+    } else {
+      for key in keys { results.append(await result { try await tier.remove(forKey: key) }) }
+    }
+    for (key, result) in zip(keys, results) {
+      do { try counting(.removal, result) } catch { report(key, error) }
+    }
+  }
+
   func removeAll(progress: CacheProgress?) async throws {
     try counting(.removal, await result { try await tier.removeAll(progress: progress) })
     isOutdated.store(false, ordering: .releasing)
