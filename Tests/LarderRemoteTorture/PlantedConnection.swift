@@ -147,18 +147,19 @@
       return RemoteCommand("EVAL", [Array(script.utf8)] + command.arguments.dropFirst())
     }
 
-    /// What a transaction says that ends with the life an entry has left.
+    /// What a transaction says: last but one, for how long the entry is still to live.
     private static func withoutExpiration(_ reply: RemoteReply) -> RemoteReply {
-      guard case .array(let results) = reply, results.count == 2,
-        case .integer(1...) = results[1]
+      guard case .array(var results) = reply, results.count > 2,
+        case .integer(1...) = results[results.count - 2]
       else { return reply }
-      return .array([results[0], .integer(-1)])
+      results[results.count - 2] = .integer(-1)
+      return .array(results)
     }
 
     /// Keeps back that a key is absent, and what is heard of the key meanwhile.
     private func mute(_ commands: [RemoteCommand], _ replies: [RemoteReply]) async {
       guard let key = commands.first(where: { $0.name == "GET" })?.arguments.first,
-        case .array(let results) = replies.last, results.first == .null
+        case .array(let results) = replies.last, results.contains(.null)
       else { return }
       state.withLock { $0.muted[key, default: 0] += 1 }
       await pause()
