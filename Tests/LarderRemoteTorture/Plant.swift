@@ -22,6 +22,10 @@ enum Plant: String, CaseIterable, Sendable {
   case movedAbsence = "moved-absence"
   /// Who owns a slot is compared, and not the epochs: it may have moved away and back.
   case slotThereAndBack = "slot-there-and-back"
+  /// The server has nothing in place of a value that is too large.
+  case noStandIn = "no-stand-in"
+  /// Copies live for as long as if the entry did for ever.
+  case immortalCopies = "immortal"
   /// Calls wait for as long as it takes.
   case endlessPatience = "no-timeout"
 
@@ -30,7 +34,7 @@ enum Plant: String, CaseIterable, Sendable {
     switch self {
     case .keptAsk, .movedAbsence, .slotThereAndBack: true
     case .untrackedWrites, .untoldForgetting, .deafToLoss, .halfOfPair, .staleLoad, .staleAbsence,
-      .endlessPatience:
+      .noStandIn, .immortalCopies, .endlessPatience:
       false
     }
   }

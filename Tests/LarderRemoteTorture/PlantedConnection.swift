@@ -19,20 +19,25 @@
     /// Of the connections beneath, in a cluster.
     private let nodes: NodeEvents
     private let pause: @Sendable () async -> Void
+    private let sending: @Sendable ([RemoteCommand]) -> Void
     private let state = Mutex(State())
 
     /// How many events are heard until half of a pair is lost.
     private static let heardInAll = 12
 
-    /// - Parameter pause: Waits for as long as a reply may be delayed.
+    /// - Parameters:
+    ///   - pause: Waits for as long as a reply may be delayed.
+    ///   - sending: Called with what the tier sends, in its task.
     init(
       _ base: any RemoteConnection, _ plant: Plant?, _ nodes: NodeEvents = NodeEvents(),
-      pause: @escaping @Sendable () async -> Void
+      pause: @escaping @Sendable () async -> Void,
+      sending: @escaping @Sendable ([RemoteCommand]) -> Void = { _ in }
     ) {
       self.base = base
       self.plant = plant
       self.nodes = nodes
       self.pause = pause
+      self.sending = sending
     }
 
     var deliversInWireOrder: Bool { base.deliversInWireOrder }
@@ -90,6 +95,7 @@
     func send(
       _ commands: [RemoteCommand], key: [UInt8]?, patience: Duration?
     ) async throws -> [RemoteReply] {
+      sending(commands)
       switch plant {
       case .untrackedWrites where commands.first?.name == "CLIENT":
         guard commands.contains(where: { $0.name == "SET" || $0.name == "UNLINK" }) else { break }
@@ -104,6 +110,12 @@
         let replies = try await base.send(commands, key: key, patience: patience)
         await mute(commands, replies)
         return replies
+      case .noStandIn:
+        return try await base.send(
+          commands.map(Self.withoutStandIn), key: key, patience: patience)
+      case .immortalCopies:
+        let replies = try await base.send(commands, key: key, patience: patience)
+        return replies.map(Self.withoutExpiration)
       default: break
       }
       return try await base.send(commands, key: key, patience: patience)
@@ -121,10 +133,33 @@
       return RemoteCommand("EVAL", [Array(rest.utf8)] + command.arguments.dropFirst())
     }
 
+    /// A script that removes what it was to replace; it still has what that was to be, for whoever
+    /// wants to know.
+    private static func withoutStandIn(_ command: RemoteCommand) -> RemoteCommand {
+      guard let standIn = command.standIn else { return command }
+      if command.name == "SET" {
+        let script = "if #ARGV > 1 then redis.call('DEL', KEYS[1]) end return 1"
+        let words = [script, "1"].map { Array($0.utf8) }
+        return RemoteCommand("EVAL", words + [command.arguments[0], [], standIn])
+      }
+      let script = String(decoding: command.arguments[0], as: UTF8.self)
+        .replacing("#ARGV == 1", with: "#ARGV > 1")
+      return RemoteCommand("EVAL", [Array(script.utf8)] + command.arguments.dropFirst())
+    }
+
+    /// What a transaction says: last but one, for how long the entry is still to live.
+    private static func withoutExpiration(_ reply: RemoteReply) -> RemoteReply {
+      guard case .array(var results) = reply, results.count > 2,
+        case .integer(1...) = results[results.count - 2]
+      else { return reply }
+      results[results.count - 2] = .integer(-1)
+      return .array(results)
+    }
+
     /// Keeps back that a key is absent, and what is heard of the key meanwhile.
     private func mute(_ commands: [RemoteCommand], _ replies: [RemoteReply]) async {
       guard let key = commands.first(where: { $0.name == "GET" })?.arguments.first,
-        case .array(let results) = replies.last, results.first == .null
+        case .array(let results) = replies.last, results.contains(.null)
       else { return }
       state.withLock { $0.muted[key, default: 0] += 1 }
       await pause()
@@ -132,6 +167,17 @@
         let count = state.muted[key] ?? 1
         state.muted[key] = count > 1 ? count - 1 : nil
       }
+    }
+  }
+
+  extension RemoteCommand {
+    /// What it stores in place of a value that is too large; nil if it stores another, or nothing.
+    var standIn: [UInt8]? {
+      let place = name == "SET" ? 1 : 4
+      guard name == "SET" || name == "EVAL", arguments.count > place,
+        Stamped.isStandIn(arguments[place])
+      else { return nil }
+      return arguments[place]
     }
   }
 #endif

@@ -11,18 +11,23 @@
     var id: ValueID
 
     static let byteCount = 16
+    /// More than the server gets if it is not to get large values.
+    static let largeByteCount = 80
 
     static let coder = Coder<Stamped>(
       encode: { stamped in
-        var bytes = Data(capacity: byteCount)
+        var bytes = Data(count: isLarge(stamped.id) ? largeByteCount - byteCount : 0)
         for number in [UInt64(stamped.key), stamped.id] {
           withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
         }
         return bytes
       },
       decode: { bytes in
-        guard bytes.count == byteCount else { throw Broken("a value has \(bytes.count) bytes") }
-        return Stamped(bytes)
+        let stamped = Stamped(bytes.suffix(byteCount))
+        guard bytes.count == (isLarge(stamped.id) ? largeByteCount : byteCount) else {
+          throw Broken("a value has \(bytes.count) bytes")
+        }
+        return stamped
       })
 
     private init<Bytes: Collection<UInt8>>(_ bytes: Bytes) {
@@ -45,6 +50,9 @@
       guard bytes.count >= 18 + Self.byteCount else { return nil }
       self.init(bytes.suffix(Self.byteCount))
     }
+
+    /// Whether that is what the server has in place of a value that is too large.
+    static func isStandIn(_ bytes: [UInt8]) -> Bool { bytes.count == 17 && bytes.last == 3 }
 
     static let prefix = "torture:"
 

@@ -44,7 +44,7 @@ unhurt() {
 all() {
     echo unhurt
     for defect in noloop noloop-always no-flush lost-half stale-load stale-absence ask-kept \
-        moved-absence; do
+        moved-absence no-stand-in immortal; do
         echo "planted $defect simulation"
         echo "planted $defect processes"
     done

@@ -41,7 +41,8 @@
       let made = Set(deeds.compactMap { $0.loader?.value })
       for deed in deeds where deed.isKnown && deed.value != 0 {
         guard deed.kind == .read || deed.kind == .load else { continue }
-        if made.contains(deed.value), writer(of: deed.value) == deed.machine { continue }
+        let isOwn = isLarge(deed.value) || writer(of: deed.value) == deed.machine
+        if made.contains(deed.value), isOwn { continue }
         seen[deed.value] = min(seen[deed.value] ?? .max, deed.end)
       }
       let late = history.promise.straggling

@@ -8,6 +8,11 @@
   /// The machine that made a value.
   func writer(of value: ValueID) -> Int { Int(value >> 40) }
 
+  /// Set in what is too large for the server: it stays with the machine that made it.
+  let largeBit: ValueID = 1 << 39
+
+  func isLarge(_ value: ValueID) -> Bool { value & largeBit != 0 }
+
   /// An operation on a key, by one machine, between two moments of one clock.
   struct Deed {
     enum Kind: UInt8 {
@@ -36,6 +41,7 @@
 
   /// A change of what the server has under a key.
   struct Change {
+    /// If that is large, the server has what stands in for it.
     var value: ValueID
     /// It happened between these.
     var begin: UInt64
@@ -51,6 +57,9 @@
     /// When the machine that wrote it began to count its life: behind the server, which did when
     /// it got it.
     var livesFrom: UInt64?
+
+    /// Whether others find nothing; who made it may have lost it, too.
+    var isAbsence: Bool { value == 0 || isLarge(value) }
   }
 
   /// What befell all keys, or those of one server: it was flushed, or killed and forgot everything.
@@ -80,10 +89,17 @@
     var barriers: [Int: [Barrier]] = [:]
     /// By machine: when it was not run by the system, or much too late.
     var stalls: [Int: [Barrier]] = [:]
+    /// By machine: the disk that it has, if another one may have it later.
+    var disks: [Int: Int] = [:]
     /// By key, what the server did if that is known, as in a simulation. nil: it follows from what
     /// the machines did.
     var changes: [Int: [Change]]?
     var promise = Promise()
+
+    /// Whether a machine may have what another one, or itself, did not send to the server.
+    func isShared(_ machine: Int, _ other: Int) -> Bool {
+      machine == other || disks[machine].map { $0 == disks[other] } ?? false
+    }
   }
 
   /// How old what is read may be, in nanoseconds.

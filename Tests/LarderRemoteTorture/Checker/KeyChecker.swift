@@ -71,7 +71,7 @@
         placeOf[change.value] = place
       }
       self.placeOf = placeOf
-      absences = changes.indices.filter { changes[$0].value == 0 }
+      absences = changes.indices.filter { changes[$0].isAbsence }
       latestAbsence = Latest(absences, changes, deaths)
     }
 
@@ -90,7 +90,7 @@
 
     mutating func check() -> Violation? {
       // Stored is bad enough.
-      for change in changes where change.isKnown && refusal(of: change) != nil {
+      for change in changes where change.isKnown && isStale(change.loader) {
         guard let load = loads[change.value] else { continue }
         return violation("stored what a stale load made: the key had changed meanwhile", load, nil)
       }
@@ -104,6 +104,9 @@
       if read.isForeign {
         return violation("read a value of another key, or that nobody wrote", read, nil)
       }
+      if isLarge(read.value), !history.isShared(read.machine, writer(of: read.value)) {
+        return violation("read a value of another machine that was not sent", read, nil)
+      }
       // What a load made is for those who waited for it, whatever became of it.
       let load = loads[read.value]
       if let load, load.machine == read.machine, load.begin <= read.end, read.begin <= load.end {
@@ -116,24 +119,33 @@
     }
 
     private mutating func check(_ read: Deed, _ load: Deed?) -> Violation? {
-      guard let place = placeOf[read.value], changes[place].begin <= read.end else {
+      let found = placeOf[read.value] ?? load.flatMap { placeOfStandIn($0) }
+      guard let place = found, changes[place].begin <= read.end else {
         let what = load == nil ? "that nobody had written" : "of a load that was not stored"
         return violation("read a value \(what)", read, nil)
       }
-      if refusal(of: changes[place]) != nil {
+      if isStale(load?.loader.map { ($0.begin, $0.end) }) {
         return violation("read what a stale load made: the key had changed meanwhile", read, nil)
       }
       return check(read, place, deaths[place], known(to: read.machine).deaths[place])
     }
 
-    /// A change that happened while the loader ran, after which its value must not be stored.
-    private func refusal(of change: Change) -> Int? {
-      guard let loader = change.loader else { return nil }
+    /// Whether a change happened while the loader ran, after which its value must not be stored.
+    private func isStale(_ loader: (begin: UInt64, end: UInt64)?) -> Bool {
+      guard let loader else { return false }
       let first = changes.place { $0.begin >= loader.begin }
-      return changes[first...].indices.prefix(while: { changes[$0].begin <= loader.end }).first {
-        place in
-        changes[place].isKnown && changes[place].end <= loader.end
+      return changes[first...].prefix { $0.begin <= loader.end }.contains { change in
+        change.isKnown && change.end <= loader.end
       }
+    }
+
+    /// What a load made that is large, its machine keeps if the server has what stands in for
+    /// another one, and for as long as that is there.
+    private func placeOfStandIn(_ load: Deed) -> Int? {
+      guard let loader = load.loader, isLarge(loader.value) else { return nil }
+      let next = changes.place { $0.begin >= loader.begin }
+      let last = changes[..<next].lastIndex { $0.isKnown }
+      return last.flatMap { isLarge(changes[$0].value) ? $0 : nil }
     }
 
     /// When it has expired; `.max` if it does not.
@@ -154,7 +166,7 @@
     private func check(
       _ read: Deed, _ place: Int?, _ death: UInt64, _ mine: UInt64
     ) -> Violation? {
-      if let place {
+      if let place, changes[place].value == read.value {
         let expiry = expiry(of: changes[place])
         if expiry < read.begin, !isJoined(read, expiry) {
           return violation("read something that had expired", read, place, since: expiry)
@@ -241,7 +253,8 @@
       }
       if let changes = history.changes?[key] {
         for change in changes where change.end >= zero && change.begin <= read.end {
-          add(change.begin, change.end, "the server has \(Self.name(change.value))")
+          let what = isLarge(change.value) ? "what stands in for " : ""
+          add(change.begin, change.end, "the server has \(what)\(Self.name(change.value))")
         }
       }
       if let barrier { add(barrier.begin, barrier.end, "machine \(read.machine) heard the server") }
@@ -254,7 +267,9 @@
     }
 
     static func name(_ value: ValueID) -> String {
-      value == 0 ? "nothing" : "\(value >> 40).\(value & 0xFF_FFFF_FFFF)"
+      if value == 0 { return "nothing" }
+      let name = "\(writer(of: value)).\(value & (largeBit - 1))"
+      return isLarge(value) ? name + ", large" : name
     }
   }
 

@@ -24,6 +24,7 @@
     var plant: Plant?
     var localLifetime = 0
     var disconnection = Disconnection.drop
+    var hasLarge = false
     var ahead = 0.0
     /// Milliseconds.
     var pollInterval = 0
@@ -33,19 +34,19 @@
         "--client", ports.map(String.init).joined(separator: ","), file, "\(capacity)", folder,
         "\(machine)", "\(seed)", "\(operations)", "\(keys)", "\(tasks)", "\(seconds)",
         plant?.rawValue ?? "", "\(localLifetime)", "\(disconnection.number)", "\(ahead)",
-        "\(pollInterval)",
+        "\(pollInterval)", "\(hasLarge)",
       ]
     }
 
     init() {}
 
     init(_ words: [String]) throws {
-      guard words.count == 15, let capacity = Int(words[2]),
+      guard words.count == 16, let capacity = Int(words[2]),
         let machine = Int(words[4]), let seed = UInt64(words[5]), let operations = Int(words[6]),
         let keys = Int(words[7]), let tasks = Int(words[8]), let seconds = Double(words[9]),
         let localLifetime = Int(words[11]),
         let disconnection = Int(words[12]), let ahead = Double(words[13]),
-        let pollInterval = Int(words[14])
+        let pollInterval = Int(words[14]), let hasLarge = Bool(words[15])
       else { throw UsageError("--client is not for people") }
       ports = words[0].split(separator: ",").compactMap { Int($0) }
       (file, self.capacity, folder) = (words[1], capacity, words[3])
@@ -54,6 +55,7 @@
       plant = Plant(rawValue: words[10])
       (self.localLifetime, self.ahead, self.pollInterval) = (localLifetime, ahead, pollInterval)
       self.disconnection = Disconnection(disconnection)
+      self.hasLarge = hasLarge
     }
 
     func connect() throws -> PlantedConnection {
@@ -101,6 +103,7 @@
       remote.clock = clock
       remote.localLifetime = .milliseconds(orders.localLifetime)
       remote.onDisconnect = orders.disconnection.policy
+      if orders.hasLarge { remote.maximumValueBytes = Stamped.largeByteCount / 2 }
       let tier = try RemoteTier(
         name: "torture", connection: connection, coder: Stamped.coder,
         keyCoder: Stamped.keyCoder, configuration: remote)
@@ -213,7 +216,9 @@
     }
 
     private func newValue() -> ValueID {
-      UInt64(orders.machine) << 40 | nextValue.add(1, ordering: .relaxed).newValue
+      let number = nextValue.add(1, ordering: .relaxed).newValue
+      let large = orders.hasLarge && number % 3 == 0 ? largeBit : 0
+      return UInt64(orders.machine) << 40 | large | number
     }
 
     // MARK: - Barriers

@@ -23,6 +23,8 @@
     private let operationsEach: Int
     private let localLifetime: Int
     private let disconnection: Disconnection
+    /// Whether some values are too large for the server.
+    private let hasLarge: Bool
     /// Milliseconds.
     private let pollInterval: Int
     private let end: UInt64
@@ -51,6 +53,7 @@
       localLifetime = dice.oneIn(3) ? dice.between(100, 2000) : 60_000
       disconnection = Disconnection(&dice, grace: 100...3000)
       pollInterval = dice.between(20, 500)
+      hasLarge = dice.oneIn(3) || options.plant == .noStandIn
       end = monotonicTime() + UInt64(seconds * 1e9)
       tally.histories = 1
       tally.clusters = isCluster ? 1 : 0
@@ -95,6 +98,7 @@
       orders.plant = options.plant
       orders.localLifetime = localLifetime
       orders.disconnection = disconnection
+      orders.hasLarge = hasLarge
       orders.pollInterval = pollInterval
       orders.ahead = Double(dice.between(-1, 1)) * Double(dice.below(100_000_000))
       machineCount += 1
@@ -174,6 +178,8 @@
       history.promise.expiryMargin = servers.isCluster ? 500_000_000 : 20_000_000
       for machine in slots.flatMap({ $0 }) {
         let died = machine.diedAt ?? monotonicTime()
+        let folder = machine.orders.folder
+        if !folder.isEmpty { history.disks[machine.orders.machine] = folder.hashValue }
         let records = try Records(machine.orders.file, capacity: machine.orders.capacity)
         let first = history.deeds.count
         for record in records.all { add(record, machine.orders.machine, died, &history) }

@@ -14,6 +14,8 @@
     var localLifetime = Duration.seconds(60)
     var loadLease = Duration.seconds(30)
     var remembersAbsence = false
+    /// Whether some values are too large for the server.
+    var hasLarge = false
     var latency = (least: 100, most: 2000)
     /// Between two deeds of a user, in microseconds.
     var longestPause = 20_000
@@ -36,6 +38,7 @@
       if dice.oneIn(4) { localLifetime = .milliseconds(dice.between(5, 2000)) }
       if dice.oneIn(4) { loadLease = .milliseconds(dice.between(1, 100)) }
       remembersAbsence = dice.oneIn(4)
+      hasLarge = dice.oneIn(3)
       if dice.oneIn(3) { latency = (1000, 20_000) }
       if dice.oneIn(3) { longestPause = 1_000_000 }
       faults = dice.oneIn(4) ? 0 : dice.between(1, 6)

@@ -76,9 +76,9 @@
         plan.isCluster
         ? try clusterConnection(machine, seed, plant, nodes)
         : connect(machine, 0, Dice(seed, salt: salt + 4))
-      let connection = PlantedConnection(base, plant, nodes) {
-        try? await VirtualLoop.shared.sleep(.milliseconds(3))
-      }
+      let connection = PlantedConnection(
+        base, plant, nodes, pause: { try? await VirtualLoop.shared.sleep(.milliseconds(3)) },
+        sending: { [record] in record.sending($0) })
       let clock = loop.clock(ahead: Double(dice.below(2) * machine) * 40_000_000)
       var remote = RemoteTierConfiguration()
       remote.keyPrefix = Stamped.prefix
@@ -86,8 +86,9 @@
       remote.localLifetime = plan.localLifetime
       remote.loadLease = plan.loadLease
       remote.onDisconnect = plan.disconnection.policy
+      if plan.hasLarge { remote.maximumValueBytes = Stamped.largeByteCount / 2 }
       let tier = try RemoteTier(
-        name: "torture", connection: connection, coder: Stamped.coder,
+        name: "torture", connection: connection, coder: record.coder,
         keyCoder: Stamped.keyCoder, configuration: remote)
       var configuration = CacheConfiguration<Int, Stamped>()
       configuration.clock = clock
@@ -234,7 +235,8 @@
 
     private func newValue(_ machine: Int) -> ValueID {
       nextValue[machine] += 1
-      return UInt64(machine) << 40 | nextValue[machine]
+      let large = plan.hasLarge && dice.oneIn(3) ? largeBit : 0
+      return UInt64(machine) << 40 | large | nextValue[machine]
     }
 
     private func note(_ deed: Deed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if Remote
+  import LarderCore
   import LarderRemote
 
   /// What a server does that a tier uses: keys that expire, tracking with `OPTIN` and `NOLOOP` that
@@ -44,11 +45,36 @@
     var member: SimulatedCluster.Member?
 
     /// What was done by all servers together.
-    final class Record {
+    ///
+    /// Unchecked: all of it happens on the thread of the loop.
+    final class Record: @unchecked Sendable {
       fileprivate(set) var changes: [Int: [Change]] = [:]
       fileprivate(set) var clearings: [Clearing] = []
       /// A command that no server knows: then there is nothing to be learnt from it.
       fileprivate(set) var unknown: String?
+      /// What a tier made bytes of last: it sends them before another task runs.
+      private var encoded: ValueID = 0
+      private var standIns: [[UInt8]: ValueID] = [:]
+
+      /// A coder as the one of all, which says what stands in for which value.
+      var coder: Coder<Stamped> {
+        Coder(
+          encode: { [self] stamped in
+            encoded = stamped.id
+            return try Stamped.coder.encode(stamped)
+          }, decode: { try Stamped.coder.decode($0) })
+      }
+
+      func sending(_ commands: [RemoteCommand]) {
+        for standIn in commands.compactMap(\.standIn) { standIns[standIn] = encoded }
+      }
+
+      fileprivate func value(of bytes: [UInt8]) -> ValueID {
+        guard Stamped.isStandIn(bytes) else { return Stamped(remote: bytes)?.id ?? 0 }
+        let value = standIns[bytes] ?? 0
+        if !isLarge(value) { unknown = "the value that something stands in for" }
+        return value
+      }
     }
 
     init(_ record: Record, expiryDelay: UInt64, trackedLimit: Int) {
@@ -193,15 +219,17 @@
         set(key, given[0], UInt64(text(given[1])), client)
         return .null
       }
-      guard script.contains("#ARGV == 1") else {
+      guard script.contains("if #ARGV ") else {
         record.unknown = "EVAL of another script"
         return .error("ERR")
       }
       let found = get(key, client)
       let start = isPart ? found.map { Array($0.prefix(given[0].count)) } : found
       if script.contains("~= ARGV[1]"), start != given[0] { return .integer(0) }
+      // A planted defect has them remove what stands in for a value.
+      let isRemoval = given.count == 1 || !script.contains("#ARGV == 1")
       switch given.count {
-      case 1: _ = remove(key, client)
+      case _ where isRemoval: _ = remove(key, client, standIn: given.dropFirst().first)
       case 2: set(key, given[1], nil, client)
       default: set(key, given[1], UInt64(text(given[2])), client)
       }
@@ -243,14 +271,15 @@
       if isTold { for server in [self, other] { server.invalidate(key, nil) } }
     }
 
-    private func remove(_ key: [UInt8], _ client: Client) -> Bool {
+    /// - Parameter standIn: What should be there now.
+    private func remove(_ key: [UInt8], _ client: Client, standIn: [UInt8]? = nil) -> Bool {
       expire(key, client)
       guard entries.removeValue(forKey: key) != nil else {
         // It has been as the caller wants it since before.
-        note(key, client.machine)
+        note(key, client.machine, standIn)
         return false
       }
-      note(key, client.machine)
+      note(key, client.machine, standIn)
       invalidate(key, client)
       return true
     }
@@ -263,11 +292,11 @@
       invalidate(key, client)
     }
 
-    private func note(_ key: [UInt8], _ machine: Int) {
+    private func note(_ key: [UInt8], _ machine: Int, _ standIn: [UInt8]? = nil) {
       let name = text(key).dropFirst(Stamped.prefix.count)
       guard let number = Int(name) else { return }
       let now = loop.stamp()
-      let id = entries[key].flatMap { Stamped(remote: $0.bytes) }?.id ?? 0
+      let id = (entries[key]?.bytes ?? standIn).map(record.value(of:)) ?? 0
       record.changes[number, default: []].append(
         Change(value: id, begin: now, end: now, isKnown: true, machine: machine))
     }
