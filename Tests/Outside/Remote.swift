@@ -150,7 +150,7 @@
 
   /// A server on loopback with nothing on disk.
   private struct Redis {
-    private let process: Process
+    private let input: Pipe
     let server: RemoteServer
 
     /// Nothing where none is installed.
@@ -170,8 +170,8 @@
       // A port may be another program's, and the server ends then.
       for _ in 0..<100 {
         let port = Int.random(in: 10_000..<22_000)
-        guard let process = try Self.start(link, port, in: session.directory) else { continue }
-        self.process = process
+        guard let input = try Self.start(link, port, in: session.directory) else { continue }
+        self.input = input
         var server = RemoteServer(host: "127.0.0.1", port: port)
         server.security = .plaintext
         // A machine that stands still is no reason to lose the connection.
@@ -182,30 +182,36 @@
       throw CocoaError(.executableLoad)
     }
 
+    /// - Returns: What ends the server when it is closed, also by the end of this process; nil if
+    ///   it could not be started.
     private static func start(
       _ program: String, _ port: Int, in folder: String
-    ) throws -> Process? {
+    ) throws -> Pipe? {
       let process = Process()
-      process.executableURL = URL(fileURLWithPath: program)
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments = [
+        "-c", #""$@" <&- & server=$!; cat >/dev/null; kill -9 $server"#, "sh", program,
         "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--dir", folder,
         "--tracking-table-max-keys", "10",
       ]
-      let output = Pipe()
+      let (input, output) = (Pipe(), Pipe())
+      process.standardInput = input
       process.standardOutput = output
       try process.run()
       var text = ""
       while !text.contains("Ready to accept") {
         let more = output.fileHandleForReading.availableData
-        if more.isEmpty { return nil }
         text += String(decoding: more, as: UTF8.self)
+        // The shell has the output open as long as it reads.
+        if more.isEmpty || text.contains("Failed listening") {
+          try input.fileHandleForWriting.close()
+          return nil
+        }
       }
-      return process
+      return input
     }
 
-    func end() {
-      process.terminate()
-      process.waitUntilExit()
-    }
+    /// Nobody waits for that: to wait for a process is to wait for all who have what it has open.
+    func end() { try? input.fileHandleForWriting.close() }
   }
 #endif

@@ -51,7 +51,8 @@ extension Cache {
         .invalidArgument,
         """
         The disk cache \(disk.path) is only read, so copies cannot be removed from it when others \
-        change them in the tier \(teller.name): have them confirmed (RemoteDisconnection.revalidate).
+        change them in the tier \(teller.name): have them confirmed, by a tier that can \
+        (RemoteDisconnection.revalidate).
         """)
     }
     var tiers: [any CacheTier<Key, Value>] = [disk]
