@@ -272,6 +272,26 @@ final class SharedTier: CacheTier {
     #expect(shared.fake["a"] == 1 && shared.fake["c"] == 1)
   }
 
+  /// The tier counts a life from when it got the entry, before the copies are made.
+  @Test func copiesOfASlowWriteEndWithTheEntry() async throws {
+    let shared = SharedTier(clock: clock.clock, copyLifetime: .seconds(86_400))
+    var configuration = CacheConfiguration<String, Int>()
+    configuration.clock = clock.clock
+    let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
+    await eventually { near.count(.removeAll) == 1 }
+    near.writeDoor.close()
+    let write = Task { try await cache.set(1, forKey: "a", expiration: .seconds(10)) }
+    await eventually { near.writeDoor.waiting == 1 }
+    clock.advance(6)
+    near.writeDoor.open()
+    try await write.value
+    #expect(try await cache.value(forKey: "a") == 1)
+    clock.advance(5)
+    #expect(shared.fake["a"] == nil && near["a"] == nil)
+    #expect(cache.memoryCache.peek(forKey: "a") == nil)
+    #expect(try await cache.value(forKey: "a") == nil)
+  }
+
   @Test func nothingIsHeardWhileSuspendedSoEverythingIsDroppedThen() async throws {
     let cache = await cache()
     try await cache.set(1, forKey: "a")

@@ -214,6 +214,15 @@ extension Cache {
     if hasAbsent.load(ordering: .acquiring) { absent.remove(forKey: key) }
   }
 
+  /// An expiration that counts from now on in all tiers. A tier that is written sooner than others
+  /// must not be the first where the entry expires: its end may be told to nobody who has a copy.
+  @usableFromInline
+  func dated(_ expiration: Expiration) -> Expiration {
+    let fixed = Expiration(afterWrite: expiration.afterWrite, date: expiration.date)
+    return Expiration(
+      afterAccess: expiration.afterAccess, date: fixed.expirationDate(from: clock.date))
+  }
+
   /// An entry with what all tiers agree on: an expiration, if it has one of its own, and a
   /// version, if one of them confirms copies.
   @inlinable
@@ -221,7 +230,7 @@ extension Cache {
     let own = lives.own(entry.expiration, key, entry.value)
     if own == nil, !drawsVersions { return entry }
     var entry = entry
-    if let own { entry.expiration = own }
+    if let own { entry.expiration = copyLifetime == nil ? own : dated(own) }
     if drawsVersions { entry.version = CacheTierVersion() }
     return entry
   }
