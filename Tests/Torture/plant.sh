@@ -50,6 +50,12 @@ RING_SEEKS_ALONG) in_file CLarder/ring/reader.c \
             continue;\
         }/' ;;
 RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
+RING_KEEPS_DROPPED) in_file CLarder/ring/recovery.c \
+    's/if (hints->is_sealed && (is_found/if ((is_found/' ;;
+RING_WRITES_SEALED) in_file CLarder/ring/sync.c 's/^    if (!sealed) return;/    return;/' ;;
+RING_CHECKS_PADS) in_file CLarder/ring/check.c 's/ || (is_pad && kept == offset + rest)//' ;;
+RING_REFUSES_SHORT) in_file CLarder/ring/open.c 's/^        ring_was_cut_short(.*)) {/        0) {/
+    s/^static bool ring_was_cut_short/__attribute__((unused)) &/' ;;
 RING_FORGETS_FIRST) in_file CLarder/ring/recovery.c 's/^    found->damaged = before;//' ;;
 RING_GIVES_UP_EARLY) in_file CLarder/ring/layout.h \
     's/from + ((uint64_t)1 << 32)}/0 * from}/' ;;

@@ -144,6 +144,10 @@ planted RING_TIME_GOES_BACK kill
 planted RING_FORGETS_TIME kill
 planted RING_SEEKS_TOO_FAR model
 planted RING_SEEKS_ALONG model
+planted RING_KEEPS_DROPPED power
+planted RING_WRITES_SEALED power
+planted RING_CHECKS_PADS power
+planted RING_REFUSES_SHORT power
 planted RING_TORN_BEFORE_SYNC wreck
 planted RING_FORGETS_FIRST wreck
 planted RING_GIVES_UP_EARLY wreck

@@ -17,9 +17,13 @@
     `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
     **Durability.** When an append returns, the message survives the end of the process. When
     `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
-    holds a prefix of what was appended that includes everything synced. Damage to what was synced
-    costs the messages that it hit, and they are counted as lost; a ring that overwrites may miss
-    more of its oldest ones, where the power cut took those that were overwriting them.
+    holds a prefix of what was appended that includes everything synced, without a hole; a ring that
+    overwrites may miss more of its oldest ones, where the power cut took those that were
+    overwriting them.
+    **Damage** costs the messages that it hit, and they are counted as lost. But after a reboot, in
+    a ring that was not shut down with a sync, it cannot be told from what a power cut tore while
+    it was being overwritten: then the messages in front of it are given up, too, which the report
+    says (`cut`). Until the ring is opened for writing, larder_ring_salvage still copies them.
     **Failed syncs.** A sync of the device that failed (EIO, ENOSPC, ENOMEM, EMFILE, or what else
     fdatasync, or the opening and fsync of the folder, return) may have left pages that the system
     takes for written. Larder stores to them again before it trusts a later sync, in whatever
@@ -28,12 +32,13 @@
     **Copies.** A file that was copied while it was written to may have parts of different moments.
     Its intact messages are kept as larder_ring_salvage keeps them, with holes between them that
     count as lost; opening it gives up nothing that salvage would have found. A file whose inode is
-    not the one it was written under is such a copy.
+    not the one it was written under is such a copy, and no prefix is promised of it, whether the
+    copy was made while a writer went on or of what a power cut had left.
     **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its variants;
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
     machine has rebooted since the ring was written. An append waits only where it outpaces the
-    device: if it uses up 2^21 numbers, or writes 128 KiB to a reopened ring that was closed with a
-    sync, in less time than one sync takes; or if it overwrites the whole ring, or removes all of it
+    device: if it uses up 2^21 numbers, or in a reopened ring that was closed with a sync writes 128
+    KiB, or where messages were, in less time than one sync takes; or if it overwrites the whole ring, or removes all of it
     for its age, between two calls of larder_ring_sync_through or larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
 
@@ -155,8 +160,7 @@ typedef struct larder_ring_detail {
     its holes as messages are written: name its capacity, for a full disk is SIGBUS then.
     A file whose writer was killed is used as it is. After a power cut, in a copy, and where the
     state is damaged, the file is walked first, and `larder_ring_recovery` reports what is lost:
-    after a power cut also intact messages behind a hole in what was not synced (`cut`), else only
-    what is damaged. A damaged header is rebuilt from its backup.
+    after a power cut also intact messages beside a hole (`cut`), else only what is damaged. A damaged header is rebuilt from its backup.
     A file that is not a ring is left alone. One that is there already is opened for writing only if
     the effective user or root owns it and not every user may write to it, unless the options trust
     other users, and never if it has a second name, a hard link; reading is not restricted.
@@ -502,8 +506,9 @@ typedef struct larder_ring_report {
     /** Places where the walk had to search for the next intact record, and the bytes skipped. */
     uint64_t damaged_places;
     uint64_t damaged_bytes;
-    /** Intact records beside a hole that a power cut tore in what was not synced: given up, so that
-        what is left is a prefix. Included in `lost`. */
+    /** Intact records beside a hole that a power cut tore: given up, so that what is left is a
+        prefix. Included in `lost`, though those in front of the hole had been dropped or removed
+        already if it was a power cut that tore it. */
     uint64_t cut;
     /** File offset of the first damage; 0 if there was none. */
     uint64_t first_damage_offset;

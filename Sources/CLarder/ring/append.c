@@ -266,7 +266,7 @@ COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
     }
     sealed = LOAD(ring->header->session.sealed_limit);
     bool is_half_way = ring->floor - ring->next_sequence <= larder_ring_numbers_ahead / 2 ||
-                       (sealed && last > sealed - larder_ring_window_bytes / 2);
+                       (sealed && last > ring_sealed_half_way(sealed));
     if (is_half_way && !ring->wants_mark) {
         ring->wants_mark = true;
         ring->is_dirty = false; // So that this change is looked at.

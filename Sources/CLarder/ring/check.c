@@ -23,11 +23,12 @@ static void check_records(const larder_ring *ring, const ring_view *view,
             offset += rest;
             continue;
         }
-        uint64_t until;
+        uint64_t until, kept = larder_ring_view_from(ring, view, offset, &until);
         record_head head;
-        bool is_live = larder_ring_view_from(ring, view, offset, &until) == offset &&
-                       record_goes_on(&records, position, previous, &head);
+        bool is_live = record_goes_on(&records, position, previous, &head);
         bool is_pad = is_live && head.word == RECORD_PAD;
+        // Of what a walk kept, a pad leads to the next.
+        is_live = is_live && (kept == offset || (is_pad && kept == offset + rest));
         uint64_t sequence = is_live ? record_sequence(head.tag) : 0;
         uint64_t bytes = is_pad ? rest : is_live ? record_bytes(record_length(head.word)) : 0;
         if (is_live && sequence <= view->newest && offset + bytes <= view->end) {
@@ -72,7 +73,8 @@ static bool backup_is_good(const larder_ring *ring) {
     ring_fixed second = larder_ring_backup(&ring->fixed, true),
                first = larder_ring_backup(&ring->fixed, false);
     if (memcmp(backup, &second, RING_FIXED_BYTES) == 0) return true;
-    if (ring->is_named) return false;
+    // And then the writer renews it, until that is synced.
+    if (ring->is_named && !ring->has_private_view) return false;
     const uint8_t *left = (const uint8_t *)&first, *right = (const uint8_t *)&second;
     for (size_t i = 0; i < RING_FIXED_BYTES; i++) {
         if (backup[i] && backup[i] != left[i] && backup[i] != right[i]) return false;

@@ -20,7 +20,9 @@ static void ring_seal_file(larder_ring *ring) {
         ring_store_next_floor(header, floor);
         STORE(header->session.floor_synced, floor);
     }
-    STORE(header->session.sealed_limit, ring->end + larder_ring_window_bytes);
+    uint64_t free_bytes = ring->oldest + ring->data_bytes - ring->end;
+    uint64_t window = larder_ring_window_bytes < free_bytes ? larder_ring_window_bytes : free_bytes;
+    STORE(header->session.sealed_limit, ring->end + window);
     STORE(header->session.unsynced, UNSYNCED_NOTHING);
 }
 

@@ -48,7 +48,7 @@
        be.
     10. No number from `next_floor` of the header on the device on is given.
     11. While the header on the device may be *sealed*, closed with everything synced, no byte from
-       `sealed_limit` on is written.
+       `sealed_limit` on is written, nor one of what it calls live.
     12. `unsynced` says so before a sync begins, and until it has succeeded: a failed one may have
        left pages that the kernel takes for written, and that are not. Whoever syncs next, in this
        process or another of the same boot, first makes them dirty again.

@@ -569,6 +569,16 @@ static larder_status ring_fill_holes(const larder_ring *ring, const larder_os_fa
     return status == ENOSPC || status == EDQUOT || status == EIO ? status : LARDER_OK;
 }
 
+/** Whether the file is short because a power cut came before its first sync: it has the length that
+    the device got, and whatever of its pages. */
+static bool ring_was_cut_short(const larder_ring *ring, const larder_os_facts *facts) {
+    ring_header header;
+    size_t got;
+    return !larder_os_file_read_at(ring->file, &header, sizeof header, 0, &got) &&
+           got == sizeof header && LOAD(header.floor.synced) == 0 &&
+           LOAD(header.session.promised) == 0 && ring_trust(&header, facts) == RECOVERY_POWER_CUT;
+}
+
 static larder_status ring_open_file(larder_ring *ring, const char *path,
                                     const larder_ring_options *options, larder_ring_detail *detail,
                                     bool is_new) {
@@ -610,6 +620,12 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         if (!status) status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
     }
     if (status) return status;
+    if (facts.bytes < ring->fixed.capacity_bytes && !ring->read_only &&
+        ring_was_cut_short(ring, &facts)) {
+        status = larder_os_file_truncate(ring->file, ring->fixed.capacity_bytes);
+        if (!status) status = larder_os_file_facts_get(ring->file, &facts);
+        if (status) return status;
+    }
     if (facts.bytes < ring->fixed.capacity_bytes) {
         detail->offset = facts.bytes;
         detail->file_bytes = facts.bytes;

@@ -12,10 +12,11 @@
     it.
 
     After a power cut any page that was written since the last sync may be old, new or half of each.
-    Then a hole behind the last synced message ends the log, so that what is left is a prefix. What
-    was synced is never given up: a hole in front of it is damage, or where unsynced messages that
-    did not arrive whole overwrote the oldest ones, and costs what was in it either way. Which sync
-    was the last that was completed follows from invariant 8.
+    Then a hole behind the last synced message ends the log, so that what is left is a prefix. A
+    hole in front of it is where unsynced messages that did not arrive whole overwrote the oldest
+    ones: what lies in front of the hole had been dropped, and is given up. Damage there cannot be
+    told from that, but in a file that was sealed, none of which was overwritten (invariant 11): it
+    costs only what it hit. Which sync was the last that was completed follows from invariant 8.
 
     Of a copy the pages may be of different moments, and then no power cut explains the holes. The
     whole chain is kept, as for a header that no power cut can have left. */
@@ -230,23 +231,23 @@ static uint64_t header_numbers(const ring_header *header) {
     return agrees ? count + missing : UINT64_MAX;
 }
 
-/** Whether the header is of a file that was closed with everything synced. */
-static bool header_is_sealed(const ring_header *header) {
+/** Whether the header is of a file that was closed with everything synced: then none of it was
+    overwritten since (invariant 11). */
+static bool header_is_sealed(const ring_header *header, uint64_t data_bytes) {
     uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
     return header_is_closed(header) && limit >= ring_published_end(header) && limit % 8 == 0 &&
+           limit - LOAD(header->state.oldest) <= data_bytes &&
            synced == LOAD(header->floor.syncing) &&
            record_sequence(synced) == ring_published_newest(header);
 }
 
 bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
-    uint64_t limit = LOAD(header->session.sealed_limit);
-    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
-    if (!header_is_sealed(header)) return false;
+    if (!header_is_sealed(header, records->data_bytes)) return false;
     // Records that a later handle wrote, and that a power cut left behind.
-    record_bounds later = record_bounds_any(newest);
-    later.minimum = newest + 1;
-    if (limit - end > records->data_bytes) limit = end + records->data_bytes;
-    for (uint64_t from = end; from < limit;) {
+    record_bounds later = record_bounds_any(ring_published_newest(header));
+    later.minimum = ring_published_newest(header) + 1;
+    uint64_t limit = LOAD(header->session.sealed_limit);
+    for (uint64_t from = ring_published_end(header); from < limit;) {
         uint64_t position = from % records->data_bytes, found;
         uint64_t until = position + limit - from;
         if (until > records->data_bytes) until = records->data_bytes;
@@ -254,11 +255,7 @@ bool larder_ring_seal_holds(const ring_records *records, const ring_header *head
         if (larder_record_find(records, position, until, later, &found, &head)) return false;
         from += until - position;
     }
-    // Its fragments, in place of the oldest messages.
-    uint64_t oldest = LOAD(header->state.oldest), last = 0, unused = 0;
-    uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
-    return overwritten <= oldest ||
-           records_follow(records, oldest, overwritten, &last, &unused) >= overwritten;
+    return true;
 }
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -304,6 +301,8 @@ typedef struct state_hints {
     bool overwrites;
     /** A power cut at most has torn the header. */
     bool is_believable;
+    /** No message that was synced was overwritten. */
+    bool is_sealed;
 } state_hints;
 
 /** Whether the part begins right behind `sequence`, which no run holds. */
@@ -313,7 +312,7 @@ static bool part_follows(const record_runs *runs, chain_part part, uint64_t sequ
     return run->first == sequence + 1 || (run->is_after_gap && run->first > sequence);
 }
 
-/** After a power cut: what is a prefix behind the last sync, with all that was synced.
+/** After a power cut: the part of the chain that is a prefix and holds everything synced.
     @return false if nothing can be kept. */
 static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
     bool sync_is_proven = hints->sync_is_proven;
@@ -323,9 +322,9 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     chain_part before = {0, 0}, largest = {0, 0}, syncing = {0, 0}, part;
     for (size_t i = 0; i < runs->count; i = part.last + 1) {
         part = part_from(runs, i);
-        // It was on the device: where it is gone, it was damaged, or dropped for records that did
-        // not arrive whole. Then the sync under way may have been completed, without one to prove
-        // it; but if it was, what it covers begins here and has no hole (invariant 9).
+        // It was on the device: where it is gone, it was dropped, with all before it, for records
+        // that did not arrive whole. Then the sync under way may have been completed, without one
+        // to prove it; but if it was, what it covers begins here and has no hole (invariant 9).
         if (part_holds(runs, part, last_sync) || part_follows(runs, part, last_sync)) {
             *out = part;
             is_found = true;
@@ -340,19 +339,21 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         }
         if (part_count(runs, part) > part_count(runs, largest)) largest = part;
     }
-    // With all that was synced, whatever holes are between it: they cost what was in them.
-    if (!is_found && has_before) *out = before;
-    if (is_found || has_before) {
+    if (hints->is_sealed && (is_found || has_before)) {
+        // Whatever holes are in what was synced are damage, and cost what was in them.
+        if (!is_found) *out = before;
         out->first = 0;
         return true;
     }
-    // Nothing that was synced is left. A sync that was only under way proves nothing of what came
-    // before its last message: there may be a hole. Where the ring came round since, nobody can say
-    // where the prefix starts. A ring that refuses drops only what was removed: of two parts the
-    // older one is the prefix.
+    if (is_found) return true;
+    // A sync that was only under way proves nothing of what came before its last message: there may
+    // be a hole. Where the ring came round since, nobody can say where the prefix starts. A ring
+    // that refuses drops only what was removed: of two parts the older one is the prefix.
     bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
-    *out = has_syncing && is_lapped ? syncing : largest;
-    // Without a lap in between, a prefix starts at the oldest.
+    has_syncing = has_syncing && is_lapped;
+    *out = has_syncing ? syncing : has_before ? before : largest;
+    if (has_syncing || has_before) return true;
+    // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
     if (is_lapped) return true;
     *out = part_from(runs, 0);
     return (hints->oldest.is_known && runs->items[0].start == hints->oldest.position) ||
@@ -470,7 +471,8 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
     if (known->trust != RECOVERY_KILLED) {
         // A file that was never synced gave no more than these; one that was sealed, and not
         // written since, no more than it says.
-        bool is_sealed = header_is_sealed(header) && highest <= ring_published_newest(header);
+        bool is_sealed = header_is_sealed(header, records->data_bytes) &&
+                         highest <= ring_published_newest(header);
         uint64_t floor = is_sealed ? 0 : 1 + larder_ring_numbers_ahead;
         if (reserved > floor) floor = reserved;
         if (floor > next) {
@@ -522,6 +524,7 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
         .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
                           next_head_proves_sync(records, header),
         .overwrites = overwrites,
+        .is_sealed = header_is_sealed(header, records->data_bytes),
     };
 }
 
@@ -668,12 +671,13 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     bool keeps = runs.count > 0;
     if (keeps && is_cut) keeps = choose_prefix(&runs, &hints, &part);
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
+    bool is_explained = is_cut && !(hints.is_sealed && highest <= ring_published_newest(header));
     uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
+    if (is_explained && keeps && known->overwrites) oldest = 0;
     uint64_t confirmed = confirmed_given(header, known, &hints.oldest, highest);
     found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, confirmed, found, report);
     // A power cut takes what was not synced, and what that overwrote, without any damage.
-    if (is_cut && !(header_is_sealed(header) && highest <= ring_published_newest(header)))
-        found->damaged = 0;
+    if (is_explained) found->damaged = 0;
     runs.count = keeps ? part.last - part.first + 1 : 0;
     if (keeps) memmove(runs.items, runs.items + part.first, runs.count * sizeof *runs.items);
     found->kept = runs;

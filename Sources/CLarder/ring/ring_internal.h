@@ -502,6 +502,11 @@ larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marki
 void larder_ring_mark_end(larder_ring *ring, ring_marking marking);
 /** All three: brings the header to the device on the caller's thread. The lock is held. */
 larder_status larder_ring_mark(larder_ring *ring);
+/** Where a writer that comes near `sealed_limit` has the header brought to the device. */
+static inline uint64_t ring_sealed_half_way(uint64_t limit) {
+    return limit - (limit < larder_ring_window_bytes / 2 ? limit : larder_ring_window_bytes / 2);
+}
+
 /** Sets `soft_limit`; the lock is held, or nobody else has the ring yet. */
 void larder_ring_limit(larder_ring *ring);
 void larder_ring_sync_destroy(larder_ring *ring);

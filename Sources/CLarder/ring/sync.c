@@ -126,8 +126,9 @@ void larder_ring_limit(larder_ring *ring) {
     if (ring->wants_mark || sealed) early = 0;
     // A record takes at least its head.
     ring->soft_limit = ring->end + (left > early ? left - early : 0) * RING_HEAD_BYTES;
-    if (sealed && !ring->wants_mark) sealed -= larder_ring_window_bytes / 2;
-    if (sealed && sealed < ring->soft_limit) ring->soft_limit = sealed;
+    if (!sealed) return;
+    uint64_t limit = ring->wants_mark ? sealed : ring_sealed_half_way(sealed);
+    if (limit < ring->soft_limit) ring->soft_limit = limit;
 }
 
 // Group commit ------------------------------------------------------------------------------------

@@ -115,19 +115,12 @@ static bool verify_plain(torture *run, const ledger *book, const larder_ring_rec
                   record->sequence, record->flags);
 }
 
-static bool verify_check(torture *run, const ledger *book, larder_ring *ring,
-                         const ledger_contents *held, uint64_t gaps) {
+static bool verify_check(torture *run, larder_ring *ring, uint64_t count, uint64_t gaps) {
     larder_ring_report report;
     larder_status status = larder_ring_check(ring, &report);
-    uint64_t count = held->count;
-    // Where messages were dropped for others that a power cut took, that is all that may be amiss.
-    bool is_told = status == LARDER_EDAMAGED && report.lost <= book->holes_through &&
-                   report.lost >= held->holes;
     return EXPECT(
         run,
-        report.intact == count && ((status == LARDER_OK && held->holes == 0 &&
-                                    (report.lost == 0 || report.lost == gaps)) ||
-                                   is_told),
+        status == LARDER_OK && report.intact == count && (report.lost == 0 || report.lost == gaps),
         "check gave %d (%s): %" PRIu64 " messages intact of %" PRIu64 ", %" PRIu64 " lost, %" PRIu64
         " damaged places, the first at %" PRIu64 ", header damaged %u, state damaged %u",
         status, larder_strerror(status), report.intact, count, report.lost, report.damaged_places,
@@ -147,11 +140,8 @@ bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_c
     bool good = true;
     while (good && (status = larder_ring_reader_next(reader, &record)) == LARDER_OK) {
         uint64_t gap = out->newest ? record.sequence - out->newest - 1 : 0;
-        bool is_hole = gap && record.sequence <= book->holes_through + 1;
-        bool may_gap =
-            is_hole || (book->gaps_between_epochs && begins_epoch(book, record.sequence));
+        bool may_gap = book->gaps_between_epochs && begins_epoch(book, record.sequence);
         gaps += gap;
-        out->holes += is_hole && !begins_epoch(book, record.sequence) ? gap : 0;
         good =
             EXPECT(run, gap == 0 || (may_gap && record.sequence > out->newest),
                    "a hole: message %" PRIu64 " follows %" PRIu64, record.sequence, out->newest) &&
@@ -189,7 +179,7 @@ bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_c
                       figures.used_bytes >= out->record_bytes,
                   "%" PRIu64 " bytes used of %" PRIu64 ", messages take %" PRIu64,
                   figures.used_bytes, figures.data_bytes, out->record_bytes) &&
-           verify_check(run, book, ring, out, gaps) && ledger_verify_times(run, book, ring);
+           verify_check(run, ring, out->count, gaps) && ledger_verify_times(run, book, ring);
 }
 
 bool ledger_verify_acknowledged(torture *run, const ledger *book, const ledger_contents *held) {
@@ -225,8 +215,7 @@ bool ledger_verify_acknowledged(torture *run, const ledger *book, const ledger_c
                 held->oldest, removed)) {
         return false;
     }
-    if (oldest == 0 || held->oldest <= oldest || held->oldest <= removed_intent + 1 ||
-        book->has_holes) {
+    if (oldest == 0 || held->oldest <= oldest || held->oldest <= removed_intent + 1) {
         return true;
     }
     if (!EXPECT(run, book->flags & LARDER_RING_OVERWRITE,

@@ -31,11 +31,6 @@ typedef struct ledger {
     /** After a power cut a new session begins above the numbers of what was given up: then its
         first message may follow a gap, which the reader reports. After a kill there is none. */
     bool gaps_between_epochs;
-    /** Messages up to here were dropped after the last sync, when the power was cut: of those any
-        may be what is left, with holes between them. */
-    uint64_t holes_through;
-    /** And holes are in the file. */
-    bool has_holes;
     uint32_t epoch_count;
     uint64_t epochs_begun;
     ledger_epoch epochs[LEDGER_EPOCHS];
@@ -74,8 +69,6 @@ typedef struct ledger_contents {
     uint64_t count;
     uint64_t record_bytes;
     uint64_t next;
-    /** Numbers missing between messages up to `holes_through`. */
-    uint64_t holes;
 } ledger_contents;
 
 void ledger_reset(ledger *book, uint64_t seed, uint64_t capacity, uint32_t flags);

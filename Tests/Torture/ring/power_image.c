@@ -267,6 +267,11 @@ size_t power_image(const vault *store, rng *random, uint8_t *target) {
     unsigned newest = all.count - 1;
 
     size_t size = store->final_size;
+    // Without a sync its length need not be there, either; without a header it is nobody's then.
+    bool is_short = !base && size > 512 && rng_one_in(random, 4);
+    if (is_short) {
+        size = (size_t)rng_between(random, 512, size);
+    }
     size_t unit = rng_one_in(random, 3) ? 512 : 4096;
     size_t units = (size + unit - 1) / unit;
     uint64_t shape = rng_below(random, 8);
@@ -285,8 +290,9 @@ size_t power_image(const vault *store, rng *random, uint8_t *target) {
         case 4: which = rng_below(random, 16) < bias ? newest : 0; break;
         default: which = (unsigned)rng_below(random, all.count); break;
         }
+        which = is_short && i == 0 ? newest : which;
         take(&all, which, from, to, target);
-        if (tears && rng_one_in(random, tears)) {
+        if (tears && !(is_short && i == 0) && rng_one_in(random, tears)) {
             size_t step = unit == 4096 && rng_one_in(random, 2) ? 512 : 8;
             size_t cut = from + step * (size_t)rng_below(random, (to - from + step - 1) / step);
             take(&all, (unsigned)rng_below(random, all.count), cut, to, target);
