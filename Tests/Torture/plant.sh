@@ -51,7 +51,7 @@ RING_SEEKS_ALONG) in_file CLarder/ring/reader.c \
         }/' ;;
 RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
 RING_KEEPS_DROPPED) in_file CLarder/ring/recovery.c \
-    's/if (hints->is_sealed && (is_found/if ((is_found/' ;;
+    's/if (hints->is_protected && (is_found/if ((is_found/' ;;
 RING_WRITES_SEALED) in_file CLarder/ring/sync.c 's/^    if (!sealed) return;/    return;/' ;;
 RING_CHECKS_PADS) in_file CLarder/ring/check.c 's/ || (is_pad && kept == offset + rest)//' ;;
 RING_REFUSES_SHORT) in_file CLarder/ring/open.c 's/^        ring_was_cut_short(.*)) {/        0) {/

@@ -38,8 +38,9 @@
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
     machine has rebooted since the ring was written. An append waits only where it outpaces the
     device: if it uses up 2^21 numbers, or in a reopened ring that was closed with a sync writes 128
-    KiB, or where messages were, in less time than one sync takes; or if it overwrites the whole ring, or removes all of it
-    for its age, between two calls of larder_ring_sync_through or larder_ring_append_synced.
+    KiB, or where messages were, in less time than one sync takes; or if it overwrites the whole
+    ring, or removes all of it for its age, between two calls of larder_ring_sync_through or
+    larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
 
     The file format is in ring/layout.h and in the documentation ("File formats"). */
@@ -160,7 +161,8 @@ typedef struct larder_ring_detail {
     its holes as messages are written: name its capacity, for a full disk is SIGBUS then.
     A file whose writer was killed is used as it is. After a power cut, in a copy, and where the
     state is damaged, the file is walked first, and `larder_ring_recovery` reports what is lost:
-    after a power cut also intact messages beside a hole (`cut`), else only what is damaged. A damaged header is rebuilt from its backup.
+    after a power cut also intact messages beside a hole (`cut`), else only what is damaged. A
+    damaged header is rebuilt from its backup.
     A file that is not a ring is left alone. One that is there already is opened for writing only if
     the effective user or root owns it and not every user may write to it, unless the options trust
     other users, and never if it has a second name, a hard link; reading is not restricted.

@@ -231,23 +231,30 @@ static uint64_t header_numbers(const ring_header *header) {
     return agrees ? count + missing : UINT64_MAX;
 }
 
-/** Whether the header is of a file that was closed with everything synced: then none of it was
-    overwritten since (invariant 11). */
-static bool header_is_sealed(const ring_header *header, uint64_t data_bytes) {
+/** Whether the header is of a file that was closed with everything synced. */
+static bool header_is_sealed(const ring_header *header) {
     uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
     return header_is_closed(header) && limit >= ring_published_end(header) && limit % 8 == 0 &&
-           limit - LOAD(header->state.oldest) <= data_bytes &&
            synced == LOAD(header->floor.syncing) &&
            record_sequence(synced) == ring_published_newest(header);
 }
 
-bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
-    if (!header_is_sealed(header, records->data_bytes)) return false;
-    // Records that a later handle wrote, and that a power cut left behind.
-    record_bounds later = record_bounds_any(ring_published_newest(header));
-    later.minimum = ring_published_newest(header) + 1;
+/** Whether none of what it calls live was overwritten since (invariant 11). Earlier versions let
+    writers go further. */
+static bool header_protects(const ring_header *header, uint64_t data_bytes) {
     uint64_t limit = LOAD(header->session.sealed_limit);
-    for (uint64_t from = ring_published_end(header); from < limit;) {
+    return header_is_sealed(header) && limit - LOAD(header->state.oldest) <= data_bytes;
+}
+
+bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
+    uint64_t limit = LOAD(header->session.sealed_limit);
+    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
+    if (!header_is_sealed(header)) return false;
+    // Records that a later handle wrote, and that a power cut left behind.
+    record_bounds later = record_bounds_any(newest);
+    later.minimum = newest + 1;
+    if (limit - end > records->data_bytes) limit = end + records->data_bytes;
+    for (uint64_t from = end; from < limit;) {
         uint64_t position = from % records->data_bytes, found;
         uint64_t until = position + limit - from;
         if (until > records->data_bytes) until = records->data_bytes;
@@ -255,7 +262,11 @@ bool larder_ring_seal_holds(const ring_records *records, const ring_header *head
         if (larder_record_find(records, position, until, later, &found, &head)) return false;
         from += until - position;
     }
-    return true;
+    // Its fragments, in place of the oldest messages.
+    uint64_t oldest = LOAD(header->state.oldest), last = 0, unused = 0;
+    uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
+    return overwritten <= oldest ||
+           records_follow(records, oldest, overwritten, &last, &unused) >= overwritten;
 }
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -302,7 +313,7 @@ typedef struct state_hints {
     /** A power cut at most has torn the header. */
     bool is_believable;
     /** No message that was synced was overwritten. */
-    bool is_sealed;
+    bool is_protected;
 } state_hints;
 
 /** Whether the part begins right behind `sequence`, which no run holds. */
@@ -339,7 +350,7 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         }
         if (part_count(runs, part) > part_count(runs, largest)) largest = part;
     }
-    if (hints->is_sealed && (is_found || has_before)) {
+    if (hints->is_protected && (is_found || has_before)) {
         // Whatever holes are in what was synced are damage, and cost what was in them.
         if (!is_found) *out = before;
         out->first = 0;
@@ -471,8 +482,7 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
     if (known->trust != RECOVERY_KILLED) {
         // A file that was never synced gave no more than these; one that was sealed, and not
         // written since, no more than it says.
-        bool is_sealed = header_is_sealed(header, records->data_bytes) &&
-                         highest <= ring_published_newest(header);
+        bool is_sealed = header_is_sealed(header) && highest <= ring_published_newest(header);
         uint64_t floor = is_sealed ? 0 : 1 + larder_ring_numbers_ahead;
         if (reserved > floor) floor = reserved;
         if (floor > next) {
@@ -524,7 +534,7 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
         .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
                           next_head_proves_sync(records, header),
         .overwrites = overwrites,
-        .is_sealed = header_is_sealed(header, records->data_bytes),
+        .is_protected = header_protects(header, records->data_bytes),
     };
 }
 
@@ -671,7 +681,7 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     bool keeps = runs.count > 0;
     if (keeps && is_cut) keeps = choose_prefix(&runs, &hints, &part);
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
-    bool is_explained = is_cut && !(hints.is_sealed && highest <= ring_published_newest(header));
+    bool is_explained = is_cut && !(hints.is_protected && highest <= ring_published_newest(header));
     uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
     if (is_explained && keeps && known->overwrites) oldest = 0;
     uint64_t confirmed = confirmed_given(header, known, &hints.oldest, highest);

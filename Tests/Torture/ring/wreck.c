@@ -126,8 +126,8 @@ static bool salvage_contents(torture *run, const wreck *self, const char *path, 
     return good;
 }
 
-/** Nothing that a salvage found before is gone, but for what a power cut may have torn: then what is
-    left has no hole, and what was synced is gone only in front of one. */
+/** Nothing that a salvage found before is gone, but for what a power cut may have torn: what was
+    synced is gone only in front of a hole then. */
 static bool verify_kept(torture *run, const wreck *self) {
     // An older header is what a power cut leaves as well, and before the first sync none: whether
     // that is long ago only the backup says, which may be damaged, too.
