@@ -278,6 +278,13 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     return tell_write(feed, first, count, event);
 }
 
+void larder_feed_let_go_before(larder_store_feed *feed, uint64_t number) {
+    const segment *passed;
+    while ((passed = larder_segment_table_next(&feed->log.table, 1)) != NULL &&
+           passed->number < number)
+        larder_log_let_go(&feed->log, passed->number);
+}
+
 /** What the feed has passed: a little at a time, for to unmap all of a long segment takes longer
     than it should take until a write is told. */
 static void let_go_of_passed(larder_store_feed *feed) {
@@ -291,9 +298,7 @@ static void let_go_of_passed(larder_store_feed *feed) {
             larder_segment_rest_between(passed, feed->rested.offset, at.offset);
         feed->rested.offset = at.offset;
     }
-    while ((passed = larder_segment_table_next(&feed->log.table, 1)) != NULL &&
-           passed->number < at.segment)
-        larder_log_let_go(&feed->log, passed->number);
+    larder_feed_let_go_before(feed, at.segment);
 }
 
 larder_status larder_feed_fetch(larder_store_feed *feed) {

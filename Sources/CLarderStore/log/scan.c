@@ -157,9 +157,8 @@ typedef struct next_search {
 } next_search;
 
 static void look_into(next_search *search, const segment *found) {
-    uint64_t place = found->kind == SEGMENT_CLEANED
-                         ? found->capacity
-                         : place_by_search(search->scan, found, SEGMENT_HEAD_BYTES);
+    if (found->kind == SEGMENT_CLEANED) return;
+    uint64_t place = place_by_search(search->scan, found, SEGMENT_HEAD_BYTES);
     if (place >= found->capacity) return;
     uint64_t sequence = record_sequence(found->map + place);
     if (sequence >= search->least) return;
@@ -167,18 +166,15 @@ static void look_into(next_search *search, const segment *found) {
     search->next = (location){found->number, place};
 }
 
-/** Nothing leads to it, so that it comes into no table: whoever writes may remove it, and give its
-    number to another file. */
 static int look_at_segment(void *context, const char *name) {
     next_search *search = context;
-    const store_log *log = search->scan->log;
     uint32_t number;
     segment *found;
-    if (larder_segment_number_of(name, &number) && number > search->scan->at.segment &&
-        larder_segment_open(log->folder, number, log->store_id, false, &found) == LARDER_OK) {
-        look_into(search, found);
-        larder_segment_close(found);
-    }
+    if (!larder_segment_number_of(name, &number) || number <= search->scan->at.segment ||
+        larder_log_peek(search->scan->log, number, &found) != LARDER_OK)
+        return 0;
+    look_into(search, found);
+    larder_segment_close(found);
     return 0;
 }
 
