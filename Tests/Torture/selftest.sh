@@ -195,6 +195,9 @@ planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_FORGETS_UNIQUE store-model
 planted STORE_UNIQUE_OF_ITSELF store-model
 planted STORE_SKIPS_CLEANED_SYNC store-explore
+planted STORE_KEEPS_UNLED store-readers
+planted STORE_GOES_ON_IN_A_BATCH store-readers
+planted FEED_KEEPS_UNLED store-readers
 planted STORE_JUDGES_EARLY store-growth
 planted STORE_DELETES_UNKNOWN store-remains
 planted STORE_GIVEN_UP_STAYS store-power

@@ -81,6 +81,8 @@ static const family families[] = {
     {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
+    {"store", "store-readers", family_store_readers, 10,
+     "readers in other processes beside a writer that cleans, compacts, is killed and recovers"},
     {"store", "store-explore", family_store_explore, 30,
      "short runs ended at every system call: kills, power cuts, failures"},
     {"store", "store-kill", family_store_kill, 20, "SIGKILL at a random moment, then reopen"},
