@@ -224,12 +224,11 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
     }
     segment *there;
     larder_status status = larder_log_segment(&feed->log, scan->at.segment, &there);
+    // It may have been deleted by now; and the log may have gone back before it went on there.
+    feed->is_placed =
+        status != ENOENT && (status || larder_segment_epoch_now(there) <= feed->judged_epoch);
+    if (!feed->is_placed) return EAGAIN;
     if (status) return status;
-    // The log may have gone back before it went on there.
-    if (larder_segment_epoch_now(there) > feed->judged_epoch) {
-        feed->is_placed = false;
-        return EAGAIN;
-    }
     if (first == scan->sequence + 1) return EAGAIN;
     uint64_t missing = first - scan->sequence - 1;
     scan->sequence = first - 1;
