@@ -211,7 +211,7 @@ planted STORE_OLDER_WILL_DO store-rare-data
 planted STORE_FORGETS_APPLIED store-kill
 planted STORE_COMMITS_EARLY store-explore
 planted STORE_FORGETS_REMOVALS store-promises
-planted STORE_DELETES_EARLY store-concurrency
+planted STORE_DELETES_EARLY store-readers
 planted STORE_LOW_LMDB descriptors
 planted STORE_INHERITED_LMDB descriptors
 planted STORE_APPLIED_EARLY store-explore

@@ -80,7 +80,7 @@ static const family families[] = {
     {"store", "store-rows", family_store_rows, 0, "rows of the tree changed, in sound pages"},
     {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
-     "threads, second openers, fork, readers elsewhere"},
+     "threads, second openers, fork, a shutdown in use"},
     {"store", "store-readers", family_store_readers, 10,
      "readers in other processes beside a writer that cleans, compacts, is killed and recovers"},
     {"store", "store-explore", family_store_explore, 30,

@@ -7,6 +7,7 @@
 // nothing is ever lost.
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ typedef struct sight {
     int64_t sync_ns;
     /** Each reader has a named cursor, and so nothing that it was not told is deleted. */
     bool has_cursors;
+    /** A second thread writes. */
+    bool has_threads;
     /** The last write that began, and that returned. */
     _Atomic uint64_t begun, done;
     _Atomic uint32_t is_made, stops;
@@ -52,10 +55,14 @@ typedef struct state {
     uint64_t held[KEYS];
 } state;
 
+/** Takes so long to write that some are killed in the middle of it. */
+static bool is_large(uint64_t number) { return mix(number) % 12 == 0; }
+
 static store_write write_of(const sight *self, uint64_t number) {
     rng random = rng_make(mix2(self->seed, number));
     store_write out = {.count = 1, .clears = rng_one_in(&random, 150)};
     if (out.clears) out.count = 0;
+    else if (is_large(number)) out.count = PARTS;
     else if (rng_one_in(&random, 3)) out.count = (uint32_t)rng_between(&random, 2, PARTS);
     bool is_alone = out.count == 1;
     for (uint32_t n = 0; n < out.count; n++) {
@@ -92,7 +99,10 @@ static uint32_t key_named(larder_bytes name) {
 
 static size_t value_length(uint64_t number, uint32_t key) {
     uint64_t draw = mix2(number, key);
-    size_t most = draw % 10 < 7 ? 200 : draw % 10 < 9 ? 3000 : VALUE_MAX - 8;
+    size_t most = is_large(number) ? VALUE_MAX - 8
+                  : draw % 10 < 7  ? 200
+                  : draw % 10 < 9  ? 3000
+                                   : VALUE_MAX - 8;
     return 8 + (size_t)(draw / 10 % most);
 }
 
@@ -215,23 +225,49 @@ static bool check(sight *self, larder_store *store, const char *who) {
                   who, status, report.damaged, report.damaged_pages, report.inconsistencies);
 }
 
+/** While it has the store open: its threads write in turns, and flush while others write. */
+typedef struct session {
+    sight *of;
+    larder_store *store;
+    pthread_mutex_t turn;
+    _Atomic bool ends;
+    rng random;
+} session;
+
+static void *write_some(void *context) {
+    session *self = context;
+    sight *of = self->of;
+    pthread_mutex_lock(&self->turn);
+    rng own = rng_make(rng_next(&self->random));
+    pthread_mutex_unlock(&self->turn);
+    bool is_good = true;
+    while (is_good && !atomic_load(&of->stops) && !atomic_load(&self->ends)) {
+        pthread_mutex_lock(&self->turn);
+        is_good = write_next(of, self->store);
+        pthread_mutex_unlock(&self->turn);
+        is_good = is_good && attend(of, self->store, &own) && torture_unhurt(of->run);
+        if (rng_one_in(&own, 400)) atomic_store(&self->ends, true);
+    }
+    atomic_store(&self->ends, true);
+    return NULL;
+}
+
 /** Until it is told to stop, or killed. */
 static void write_on(sight *self, rng random) {
-    larder_store *store = resume(self);
-    while (store && torture_unhurt(self->run) && !atomic_load(&self->stops)) {
-        if (!write_next(self, store) || !attend(self, store, &random)) break;
-        if (!rng_one_in(&random, 400)) continue;
-        larder_store_close(store);
-        store = NULL;
-        if (rng_one_in(&random, 2) &&
-            !EXPECT_STATUS(self->run,
-                           larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL),
-                           LARDER_OK))
-            break;
-        store = resume(self);
+    while (torture_unhurt(self->run) && !atomic_load(&self->stops)) {
+        pthread_t other;
+        session now = {.of = self, .store = resume(self), .turn = PTHREAD_MUTEX_INITIALIZER};
+        if (!now.store) return;
+        now.random = rng_make(rng_next(&random));
+        bool is_alone = !self->has_threads || pthread_create(&other, NULL, write_some, &now) != 0;
+        (void)write_some(&now);
+        if (!is_alone) pthread_join(other, NULL);
+        if (atomic_load(&self->stops)) (void)check(self, now.store, "the writer");
+        larder_store_close(now.store);
+        if (rng_one_in(&random, 2))
+            EXPECT_STATUS(self->run, larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL),
+                          LARDER_OK);
     }
-    if (store) (void)check(self, store, "the writer");
-    larder_store_close(store);
 }
 
 /** Is gone again before a checkpoint, having written little or nothing. */
@@ -507,11 +543,15 @@ static void leave(reader *self) {
 static bool enter(reader *self) {
     larder_store_options options = options_of(self->of, LARDER_STORE_READ_ONLY);
     bool was_made = atomic_load(&self->of->is_made);
+    uint64_t least = atomic_load(&self->of->done);
     larder_status status = larder_store_open(self->of->path, &options, NULL, &self->store);
     if (status == ENOENT && !was_made) return usleep(300) == 0;
+    bool is_good = EXPECT(self->run, !status, "reader %u: an open gave %d (%s)", self->which,
+                          status, larder_strerror(status)) &&
+                   nothing_is_lost(self->of, self->store, "a reader") &&
+                   (rng_one_in(&self->random, 2) || follow(self, least));
     atomic_fetch_add(&self->of->opens, 1);
-    return EXPECT(self->run, !status, "reader %u: an open gave %d (%s)", self->which, status,
-                  larder_strerror(status));
+    return is_good;
 }
 
 static bool look(reader *self) {
@@ -575,12 +615,19 @@ static void await(sight *self, pid_t child, bool is_killed) {
 
 /** Before a checkpoint, or behind it; and often in the middle of a write. */
 static void await_moment(const sight *self, rng *random) {
-    usleep((useconds_t)rng_below(random, rng_one_in(random, 2) ? 4000 : 60000));
-    if (rng_one_in(random, 2)) return;
-    uint64_t limit = now_ns() + 1000000;
-    while (atomic_load(&self->begun) == atomic_load(&self->done) && now_ns() < limit) continue;
-    limit = now_ns() + rng_below(random, 30000);
+    usleep((useconds_t)rng_below(random, rng_one_in(random, 2) ? 4000 : 40000));
+    if (rng_one_in(random, 3)) return;
+    uint64_t limit = now_ns() + 3000000, begun;
+    do begun = atomic_load(&self->begun);
+    while ((begun == atomic_load(&self->done) || !is_large(begun)) && now_ns() < limit);
+    limit = now_ns() + rng_below(random, 80000);
     while (now_ns() < limit) continue;
+}
+
+/** What was left is seen by a handle that comes before the next writer. */
+static void await_reader(const sight *self) {
+    uint64_t before = atomic_load(&self->opens), limit = now_ns() + 30000000;
+    while (atomic_load(&self->opens) == before && now_ns() < limit) usleep(100);
 }
 
 static void play(sight *self, rng *random, unsigned kills) {
@@ -591,6 +638,7 @@ static void play(sight *self, rng *random, unsigned kills) {
         kill(writer, SIGKILL);
         await(self, writer, true);
         atomic_fetch_add(&self->run->tally->kills, 1);
+        if (rng_one_in(random, 2)) await_reader(self);
         for (uint64_t more = rng_below(random, 3); more > 0; more--) {
             await(self, start(self, random, -2), false);
             atomic_fetch_add(&self->run->tally->kills_in_a_row, 1);
@@ -614,7 +662,8 @@ static void prepare(sight *self, torture *run, rng *random) {
     self->threshold = thresholds[rng_below(random, 4)];
     self->journal = rng_one_in(random, 2) ? 256 << 10 : 8 << 20;
     self->sync_ns = rng_one_in(random, 2) ? 1000000 : 0;
-    self->has_cursors = rng_one_in(random, 3);
+    self->has_cursors = !rng_one_in(random, 3);
+    self->has_threads = rng_one_in(random, 5);
     atomic_store(&self->begun, 0);
     atomic_store(&self->done, 0);
     atomic_store(&self->is_made, 0);
