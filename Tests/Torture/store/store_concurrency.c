@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads on one store, second openers, fork, a shutdown in the middle of everything; and readers of
-// a store whose writers change things only in pairs. Readers in other processes are in
+// Threads on one store, second openers, fork, a shutdown in the middle of everything; and readers
+// of a store whose writers change things only in pairs. Readers in other processes are in
 // store_readers.c.
 #include <errno.h>
 #include <inttypes.h>

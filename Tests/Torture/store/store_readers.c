@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Readers in other processes, beside a writer that flushes, cleans, compacts, closes, and is killed:
-// also in the middle of a recovery, and more than once before a checkpoint. Write number n of a store
-// is the one with sequence n, and follows from the seed and n: so whatever a reader sees has to be
-// what some number of writes leave, none that is less than what had returned when it began to look,
-// or than it saw before, and none that is more than what had begun by then. No power is cut, so
-// nothing is ever lost.
+// Readers in other processes, beside a writer that flushes, cleans, compacts, closes, and is
+// killed: also in the middle of a recovery, and more than once before a checkpoint. Write number n
+// of a store is the one with sequence n, and follows from the seed and n: so whatever a reader sees
+// has to be what some number of writes leave, none that is less than what had returned when it
+// began to look, or than it saw before, and none that is more than what had begun by then. No power
+// is cut, so nothing is ever lost.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
