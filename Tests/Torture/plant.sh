@@ -279,6 +279,15 @@ STORE_FINDS_THE_EVICTED) in_file CLarderStore/handle/leaving.c \
     's/if (load(&table->transaction) <= transaction) return false;/if (hash != 0) return false;/' ;;
 STORE_LOOKS_ONCE) in_file CLarderStore/log/scan.c \
     's/return is_written ? LARDER_OK/return is_there \&\& is_written ? LARDER_OK/' ;;
+# What nothing leads to, and what is only half there
+STORE_KEEPS_UNLED) in_file CLarderStore/log/scan.c \
+    's/larder_log_peek(/larder_log_segment(/
+    s/^    larder_segment_close(found);//' ;;
+STORE_GOES_ON_IN_A_BATCH) in_file CLarderStore/log/scan.c \
+    's/ : record_minor(at) != 0) return false;/ : false) return false;/' ;;
+FEED_KEEPS_UNLED) in_file CLarderStore/feed/place.c \
+    's/larder_log_peek(/larder_log_segment(/
+    s/^    larder_segment_close(.*);//' ;;
 # What somebody has made who knows the formats, or another user
 STORE_LEADS_TWICE) in_file CLarderStore/pages/tree_guard.c \
     's/^        if (has_bit(guard->taken, number)) return false;//' ;;

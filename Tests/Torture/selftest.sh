@@ -199,6 +199,9 @@ planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_FORGETS_UNIQUE store-model
 planted STORE_UNIQUE_OF_ITSELF store-model
 planted STORE_SKIPS_CLEANED_SYNC store-explore
+planted STORE_KEEPS_UNLED store-readers
+planted STORE_GOES_ON_IN_A_BATCH store-readers
+planted FEED_KEEPS_UNLED store-readers
 planted STORE_JUDGES_EARLY store-growth
 planted STORE_DELETES_UNKNOWN store-remains
 planted STORE_GIVEN_UP_STAYS store-power
@@ -212,7 +215,7 @@ planted STORE_OLDER_WILL_DO store-rare-data
 planted STORE_FORGETS_APPLIED store-kill
 planted STORE_COMMITS_EARLY store-explore
 planted STORE_FORGETS_REMOVALS store-promises
-planted STORE_DELETES_EARLY store-concurrency
+planted STORE_DELETES_EARLY store-readers
 planted STORE_LOW_LMDB descriptors
 planted STORE_INHERITED_LMDB descriptors
 planted STORE_APPLIED_EARLY store-explore

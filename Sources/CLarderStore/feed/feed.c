@@ -224,12 +224,11 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
     }
     segment *there;
     larder_status status = larder_log_segment(&feed->log, scan->at.segment, &there);
+    // It may have been deleted by now; and the log may have gone back before it went on there.
+    feed->is_placed =
+        status != ENOENT && (status || larder_segment_epoch_now(there) <= feed->judged_epoch);
+    if (!feed->is_placed) return EAGAIN;
     if (status) return status;
-    // The log may have gone back before it went on there.
-    if (larder_segment_epoch_now(there) > feed->judged_epoch) {
-        feed->is_placed = false;
-        return EAGAIN;
-    }
     if (first == scan->sequence + 1) return EAGAIN;
     uint64_t missing = first - scan->sequence - 1;
     scan->sequence = first - 1;
@@ -278,6 +277,13 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     return tell_write(feed, first, count, event);
 }
 
+void larder_feed_let_go_before(larder_store_feed *feed, uint64_t number) {
+    const segment *passed;
+    while ((passed = larder_segment_table_next(&feed->log.table, 1)) != NULL &&
+           passed->number < number)
+        larder_log_let_go(&feed->log, passed->number);
+}
+
 /** What the feed has passed: a little at a time, for to unmap all of a long segment takes longer
     than it should take until a write is told. */
 static void let_go_of_passed(larder_store_feed *feed) {
@@ -291,9 +297,7 @@ static void let_go_of_passed(larder_store_feed *feed) {
             larder_segment_rest_between(passed, feed->rested.offset, at.offset);
         feed->rested.offset = at.offset;
     }
-    while ((passed = larder_segment_table_next(&feed->log.table, 1)) != NULL &&
-           passed->number < at.segment)
-        larder_log_let_go(&feed->log, passed->number);
+    larder_feed_let_go_before(feed, at.segment);
 }
 
 larder_status larder_feed_fetch(larder_store_feed *feed) {

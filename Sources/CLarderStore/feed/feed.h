@@ -81,6 +81,8 @@ int64_t larder_feed_due_ns(const larder_store_feed *feed);
 bool larder_feed_is_cut(const larder_store_feed *feed);
 void larder_feed_tell_gap(larder_store_feed *feed, uint64_t missing,
                           larder_store_feed_event *event);
+/** Ends the mappings of segments with smaller numbers. */
+void larder_feed_let_go_before(larder_store_feed *feed, uint64_t number);
 /** Fetches the next event, unless there is one. LARDER_OK; LARDER_END … */
 LARDER_MUST_CHECK larder_status larder_feed_fetch(larder_store_feed *feed);
 

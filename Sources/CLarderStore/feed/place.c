@@ -21,16 +21,18 @@ static larder_status list_written(store_log *log, log_survey *out) {
 }
 
 uint64_t larder_feed_first_at(store_log *log, location at) {
-    segment *from, *named;
+    segment *from, *named = NULL;
     record found;
-    if (larder_log_segment(log, at.segment, &from) != LARDER_OK ||
-        larder_segment_read(from, &at.offset, true, &found) != LARDER_OK)
-        return 0;
+    if (larder_log_peek(log, at.segment, &from) != LARDER_OK) return 0;
+    larder_status status = larder_segment_read(from, &at.offset, true, &found);
+    larder_segment_close(from);
+    if (status) return 0;
     if (found.kind != RECORD_NEXT) return found.minor == 0 ? found.sequence : 0;
     // What it leads to has to be there.
     bool leads_on = found.minor > at.segment &&
-                    larder_log_segment(log, found.minor, &named) == LARDER_OK &&
+                    larder_log_peek(log, found.minor, &named) == LARDER_OK &&
                     named->kind == SEGMENT_WRITTEN;
+    larder_segment_close(named);
     return leads_on ? found.sequence + 1 : 0;
 }
 
@@ -66,9 +68,11 @@ static size_t find_later(const log_survey *written, uint32_t epoch) {
 /** The sequence of the last write in a segment that is not the last one. */
 static larder_status last_of(store_log *log, uint32_t number, uint64_t *last) {
     segment *found;
-    larder_status status = larder_log_segment(log, number, &found);
-    if (!status) (void)pass(found, SEQUENCE_MAX, last);
-    return status;
+    larder_status status = larder_log_peek(log, number, &found);
+    if (status) return status;
+    (void)pass(found, SEQUENCE_MAX, last);
+    larder_segment_close(found);
+    return LARDER_OK;
 }
 
 typedef enum verdict { VERDICT_GOES_ON, VERDICT_REWOUND, VERDICT_UNKNOWN } verdict;
@@ -201,6 +205,8 @@ static larder_status find_among(larder_store_feed *feed, const log_survey *writt
 larder_status larder_feed_find(larder_store_feed *feed, larder_store_feed_event *event) {
     enum { ATTEMPTS = 16 };
     larder_status status = ENOENT;
+    // The log may have gone back, and what it had mapped have come by another file.
+    larder_feed_let_go_before(feed, UINT64_MAX);
     // Cleaning may delete what was there a moment ago.
     for (int attempt = 0; attempt < ATTEMPTS && status == ENOENT; attempt++) {
         log_survey written;

@@ -123,6 +123,15 @@ larder_status larder_log_segment(store_log *log, uint32_t number, segment **out)
     return status;
 }
 
+larder_status larder_log_peek(store_log *log, uint32_t number, segment **out) {
+    *out = NULL;
+    larder_status status = larder_log_enter(log);
+    if (status) return status;
+    status = larder_segment_open(log->folder, number, log->store_id, false, out);
+    larder_log_leave(log);
+    return status;
+}
+
 larder_status larder_log_record(store_log *log, location at, larder_bytes *out) {
     *out = (larder_bytes){NULL, 0};
     segment *from;

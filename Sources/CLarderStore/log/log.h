@@ -69,9 +69,14 @@ void larder_log_leave(store_log *log);
 /** Ends all mappings. */
 void larder_log_close(store_log *log);
 
-/** The segment of that number, mapped; takes no lock if it was mapped before.
+/** The segment of that number, mapped; takes no lock if it was mapped before. For those that a row
+    or the log leads to, whose numbers are not given again.
     @return LARDER_OK; ENOENT, LARDER_EDAMAGED … as larder_segment_open. */
 LARDER_MUST_CHECK larder_status larder_log_segment(store_log *log, uint32_t number, segment **out);
+/** Opens one apart from the table, to be closed by the caller, for whoever looks for where the log
+    goes on: what nothing leads to may be removed by whoever writes, and its number be given to
+    another file. As larder_segment_open. */
+LARDER_MUST_CHECK larder_status larder_log_peek(store_log *log, uint32_t number, segment **out);
 /** The bytes of the record at `at`, not verified; borrowed until the segment is retired.
     @return LARDER_OK; LARDER_EDAMAGED (also where the segment is missing), or an errno. */
 LARDER_MUST_CHECK larder_status larder_log_record(store_log *log, location at, larder_bytes *out);

@@ -156,19 +156,25 @@ typedef struct next_search {
     uint64_t least;
 } next_search;
 
+static void look_into(next_search *search, const segment *found) {
+    if (found->kind == SEGMENT_CLEANED) return;
+    uint64_t place = place_by_search(search->scan, found, SEGMENT_HEAD_BYTES);
+    if (place >= found->capacity) return;
+    uint64_t sequence = record_sequence(found->map + place);
+    if (sequence >= search->least) return;
+    search->least = sequence;
+    search->next = (location){found->number, place};
+}
+
 static int look_at_segment(void *context, const char *name) {
     next_search *search = context;
     uint32_t number;
     segment *found;
     if (!larder_segment_number_of(name, &number) || number <= search->scan->at.segment ||
-        segment_at(search->scan, number, &found) != LARDER_OK)
+        larder_log_peek(search->scan->log, number, &found) != LARDER_OK)
         return 0;
-    uint64_t place = place_by_search(search->scan, found, SEGMENT_HEAD_BYTES);
-    if (place >= found->capacity) return 0;
-    uint64_t sequence = record_sequence(found->map + place);
-    if (sequence >= search->least) return 0;
-    search->least = sequence;
-    search->next = (location){number, place};
+    look_into(search, found);
+    larder_segment_close(found);
     return 0;
 }
 

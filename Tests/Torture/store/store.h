@@ -176,6 +176,7 @@ void family_store_rows(torture *run);
 void family_store_records(torture *run);
 void family_store_model(torture *run);
 void family_store_concurrency(torture *run);
+void family_store_readers(torture *run);
 void family_store_exhaustion(torture *run);
 void family_store_full(torture *run);
 void family_store_input(torture *run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads on one store, second openers, fork, a shutdown in the middle of everything; and readers,
-// also in other processes, of a store whose writer changes things only in pairs.
+// Threads on one store, second openers, fork, a shutdown in the middle of everything; and readers
+// of a store whose writers change things only in pairs. Readers in other processes are in
+// store_readers.c.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,11 +21,8 @@ typedef struct scene {
     rng random;
     torture *run;
     larder_store *store;
-    _Atomic uint32_t ready;
     _Atomic uint32_t stops;
     _Atomic uint64_t count;
-    /** The last number that a thread wrote, and returned, to each of its pairs. */
-    _Atomic uint64_t written[PAIR_THREADS][PAIRS];
     uint64_t threshold, journal;
     larder_store_tuning tuning;
     _Atomic int64_t owner;
@@ -226,40 +224,6 @@ static void *read_pairs(void *context) {
     return NULL;
 }
 
-static void read_elsewhere(torture *run, scene *self) {
-    larder_store *store = NULL;
-    uint64_t seen[PAIR_THREADS][PAIRS];
-    memset(seen, 0, sizeof seen);
-    rng random = rng_make(mix(atomic_fetch_add(&self->count, 1)));
-    bool good = scene_open(run, self, (uint32_t)LARDER_STORE_READ_ONLY, &store);
-    atomic_fetch_add(&self->ready, 1);
-    while (good && !atomic_load(&self->stops)) {
-        // What had returned before the look must be in it.
-        uint64_t least[PAIR_THREADS][PAIRS];
-        for (uint32_t i = 0; i < PAIR_THREADS * PAIRS; i++) {
-            least[i / PAIRS][i % PAIRS] = atomic_load(&self->written[i / PAIRS][i % PAIRS]);
-        }
-        if (rng_one_in(&random, 10)) {
-            good = look_at_pairs(run, store, seen);
-            for (uint32_t i = 0; i < PAIR_THREADS * PAIRS && good; i++) {
-                uint32_t thread = i / PAIRS, pair = i % PAIRS;
-                good = EXPECT(run, seen[thread][pair] >= least[thread][pair],
-                              "another process sees %" PRIu64 " in pair %u-%u; %" PRIu64
-                              " was written",
-                              seen[thread][pair], thread, pair, least[thread][pair]);
-            }
-        } else {
-            good = look_at_one(run, store, &random, seen);
-        }
-        if (good && rng_one_in(&random, 200)) {
-            larder_store_close(store);
-            store = NULL;
-            good = scene_open(run, self, (uint32_t)LARDER_STORE_READ_ONLY, &store);
-        }
-    }
-    larder_store_close(store);
-}
-
 typedef struct pair_writer {
     scene *scene;
     uint32_t thread;
@@ -277,7 +241,6 @@ static void *write_pairs(void *context) {
             atomic_store(&at->stops, 1);
             break;
         }
-        atomic_store(&at->written[self->thread][pair], number);
         larder_status status = LARDER_OK;
         if (rng_one_in(&self->random, 150)) {
             status = larder_store_flush(at->store);
@@ -293,52 +256,37 @@ static void *write_pairs(void *context) {
     return NULL;
 }
 
-/** Writers and readers of one process, and readers of another. */
+/** Writers and readers of one process. */
 static void pairs(torture *run, void *context) {
     scene *self = context;
+    self->run = run;
+    unsigned writers = (unsigned)rng_between(&self->random, 1, PAIR_THREADS);
     if (!scene_open(run, self, 0, &self->store)) {
         return;
     }
-    self->run = run;
-    unsigned others = (unsigned)rng_between(&self->random, 0, 2);
-    unsigned writers = (unsigned)rng_between(&self->random, 1, PAIR_THREADS);
-    pid_t children[2];
-    larder_store_close(self->store); // Before the children are made: they must not have it.
-    for (unsigned i = 0; i < others; i++) {
-        children[i] = spawn(run, self, read_elsewhere);
+    pair_writer selves[PAIR_THREADS];
+    pthread_t writing[PAIR_THREADS], reading[2];
+    for (unsigned i = 0; i < writers; i++) {
+        selves[i] =
+            (pair_writer){self, i, rng_make(rng_next(&self->random)), run->brief ? 1500 : 5000};
+        (void)!pthread_create(&writing[i], NULL, write_pairs, &selves[i]);
     }
-    if (scene_open(run, self, 0, &self->store)) {
-        pair_writer selves[PAIR_THREADS];
-        pthread_t writing[PAIR_THREADS], reading[2];
-        while (atomic_load(&self->ready) < others && !atomic_load(&run->tally->failures)) {
-            usleep(200);
-        }
-        for (unsigned i = 0; i < writers; i++) {
-            selves[i] =
-                (pair_writer){self, i, rng_make(rng_next(&self->random)), run->brief ? 1500 : 5000};
-            (void)!pthread_create(&writing[i], NULL, write_pairs, &selves[i]);
-        }
-        for (unsigned i = 0; i < 2; i++) {
-            (void)!pthread_create(&reading[i], NULL, read_pairs, self);
-        }
-        for (unsigned i = 0; i < writers; i++) {
-            pthread_join(writing[i], NULL);
-        }
-        atomic_store(&self->stops, 1);
-        for (unsigned i = 0; i < 2; i++) {
-            pthread_join(reading[i], NULL);
-        }
-        larder_store_report report;
-        EXPECT_STATUS(run, larder_store_flush(self->store), LARDER_OK);
-        larder_status status = larder_store_check(self->store, NULL, NULL, &report);
-        EXPECT(run, status == LARDER_OK,
-               "check gave %d: %" PRIu64 " damaged, %" PRIu64 " pages, %" PRIu64 " inconsistencies",
-               status, report.damaged, report.damaged_pages, report.inconsistencies);
+    for (unsigned i = 0; i < 2; i++) {
+        (void)!pthread_create(&reading[i], NULL, read_pairs, self);
+    }
+    for (unsigned i = 0; i < writers; i++) {
+        pthread_join(writing[i], NULL);
     }
     atomic_store(&self->stops, 1);
-    for (unsigned i = 0; i < others; i++) {
-        join(run, children[i]);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_join(reading[i], NULL);
     }
+    larder_store_report report;
+    EXPECT_STATUS(run, larder_store_flush(self->store), LARDER_OK);
+    larder_status status = larder_store_check(self->store, NULL, NULL, &report);
+    EXPECT(run, status == LARDER_OK,
+           "check gave %d: %" PRIu64 " damaged, %" PRIu64 " pages, %" PRIu64 " inconsistencies",
+           status, report.damaged, report.damaged_pages, report.inconsistencies);
     larder_store_close(self->store);
 }
 

@@ -16,6 +16,7 @@
 
 #include "failing_calls.h"
 #include "faults.h"
+#include "larder_store_feed.h"
 #include "store_disk.h"
 #include "store_rare.h"
 
@@ -1696,6 +1697,73 @@ static void written_during_look(torture *run, void *context) {
     }
 }
 
+/** In a process that is gone then, and has closed nothing: writes so many entries from `first` on.
+    @param spare the segment that is made in advance meanwhile; NULL for none. */
+static void write_and_die(torture *run, const char *path, unsigned first, unsigned count,
+                          const char *spare) {
+    int ended = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        larder_store *store = NULL;
+        larder_store_tuning tuning;
+        larder_store_tuning_init(&tuning);
+        tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
+        larder_store_options options = options_of(spare ? 0 : LARDER_STORE_HOST_MAINTENANCE);
+        options.tuning = &tuning;
+        alarm(30);
+        larder_status status = larder_store_open(path, &options, NULL, &store);
+        for (unsigned i = first; i < first + count && !status; i++) status = put(store, i);
+        while (spare && !status && size_of_file(spare) < 4096) usleep(100);
+        _exit(status != LARDER_OK);
+    }
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "a writer ended with 0x%x",
+           ended);
+}
+
+/** What a feed tells is `count` writes behind the one of `before`. */
+static void tells(torture *run, larder_store_feed *feed, uint64_t before, unsigned count) {
+    larder_store_feed_event event;
+    larder_status status = LARDER_OK;
+    uint64_t last = before;
+    while ((status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        if (!EXPECT(run, event.kind == LARDER_STORE_FEED_WRITE && event.sequence == last + 1,
+                    "a feed told %d at %" PRIu64 " behind %" PRIu64, (int)event.kind,
+                    event.sequence, last)) {
+            return;
+        }
+        last = event.sequence;
+    }
+    GIVES(status, LARDER_END);
+    EXPECT(run, last == before + count, "a feed told %" PRIu64 " writes of %u", last - before,
+           count);
+}
+
+/** A segment that was made in advance goes with a recovery, and its number comes again with the
+    next: who looked for what lies behind the log's end while it was there, reads the other one. */
+static void number_comes_again(torture *run, void *context) {
+    enum { HALF = 12 };
+    const rare *self = context;
+    char spare[800];
+    larder_store *reader = NULL;
+    larder_store_feed *feed = NULL;
+    larder_store_feed_options options = {.flags = 0};
+    snprintf(spare, sizeof spare, "%s", inside(self->path, "log/00000002.seg"));
+    write_and_die(run, self->path, 0, HALF, spare);
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    EXPECT(run, how_many(reader, KEYS) == HALF, "%u are read", how_many(reader, KEYS));
+    GIVES(larder_store_feed_open(reader, &options, &feed), LARDER_OK);
+    tells(run, feed, HALF, 0);
+    write_and_die(run, self->path, 0, 0, NULL);
+    EXPECT(run, size_of_file(spare) < 0, "what nothing leads to is there");
+    write_and_die(run, self->path, HALF, KEYS - HALF, NULL);
+    EXPECT(run, size_of_file(spare) > 0, "it has another number");
+    EXPECT(run, how_many(reader, KEYS) == KEYS, "%u are read", how_many(reader, KEYS));
+    tells(run, feed, HALF, KEYS - HALF);
+    larder_store_feed_close(feed);
+    larder_store_close(reader);
+}
+
 static bool make_whole(torture *run, const char *path) { return make_store(run, path, KEYS); }
 
 void family_store_rare_read(torture *run) {
@@ -1708,5 +1776,6 @@ void family_store_rare_read(torture *run) {
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
               shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
-              checkpoints_fail, removals_without_room, read_during_checkpoint, written_during_look);
+              checkpoints_fail, removals_without_room, read_during_checkpoint, written_during_look,
+              number_comes_again);
 }
