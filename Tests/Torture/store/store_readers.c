@@ -674,9 +674,6 @@ void family_store_readers(torture *run) {
     sight *self = shared_memory(sizeof *self);
     rng random;
     self->path = torture_path(run, "store");
-    // However little time there is for all: what is planted is found within so much.
-    const uint64_t brief_ns = UINT64_C(15000000000);
-    if (run->brief) run->deadline_ns = run->started_ns + brief_ns;
     while (torture_next_case(run, &random)) {
         torture_trial(run);
         prepare(self, run, &random);
