@@ -11,11 +11,13 @@ INSTALL ?= install
 BUILD ?= .build
 # More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
 SWIFT_FLAGS ?=
-# What a user has to ask for, tests and documentation have: swift-crypto, swift-nio, and what
-# servers use. Their packages take minutes to build; the sanitizers build without them, as most
-# users do.
+# Without traits, as most users build it: swift-crypto, swift-nio and what servers use take minutes.
+# `make test-traits test-remote` and the documentation have all of them, in a folder of their own.
 SERVER = Configuration,Logging,Metrics,ServiceLifecycle,Tracing
-TRAITS = --traits Encryption,Remote,$(SERVER)
+ALL_TRAITS = Encryption,Remote,$(SERVER)
+TRAITS ?=
+WITH_TRAITS = $(if $(TRAITS),--traits $(TRAITS))
+TRAITED = $(MAKE) --no-print-directory TRAITS=$(ALL_TRAITS) BUILD=.build-traits
 # Tests call the C core millions of times, so it is optimised where Swift is not. What a debugger
 # asks for would be a tenth of a build. (Tests are found by the index, which is twice that.)
 FAST = -Xcc -O1 -Xswiftc -gnone
@@ -23,8 +25,8 @@ SWIFT_TEST = swift test --disable-xctest $(FAST) $(SWIFT_FLAGS)
 # The compiler is told of traits in the order of a set, and with another order everything is built
 # again. What runs tests is not to have that order: there it is to differ.
 SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build $(FAST) $(SWIFT_FLAGS)
-BUILD_TESTS = $(SWIFT_BUILD) --build-tests --disable-xctest $(TRAITS) --scratch-path $(BUILD)
-BUILT_TESTS = $(SWIFT_TEST) --skip-build $(TRAITS) --scratch-path $(BUILD)
+BUILD_TESTS = $(SWIFT_BUILD) --build-tests --disable-xctest $(WITH_TRAITS) --scratch-path $(BUILD)
+BUILT_TESTS = $(SWIFT_TEST) --skip-build $(WITH_TRAITS) --scratch-path $(BUILD)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
@@ -77,16 +79,21 @@ build: ## build everything, optimised
 
 # Tests -------------------------------------------------------------------------------------------
 
-# One after the other, and what is cheap first.
-TESTS = lint check-packages check-c check-apple test-c torture-short torture-selftest \
-  test-outside test-swift test-remote
+# Each with the seconds after which it counts as hung, and what is cheap first.
+TESTS = lint=300 "check-c COMPILERS=gcc=300" test-c=300 torture-short=1200 test-swift=2400 \
+  test-outside=900
+MORE_TESTS = "check-c COMPILERS=clang=300" check-x32=300 check-packages=300 check-apple=1200 \
+  torture-selftest=4800 test-lmdb=1800 test-musl=600 test-traits=2400 test-remote=1800 \
+  check-docs=1200 test-asan=4800 test-tsan=4800 test-long=3600
+PARTS = MAKE="$(MAKE)" .ci/parts
 
 .PHONY: test
-test: deps ## run every check but the sanitizers
-	@set -e; begun=$$(date +%s); for check in $(TESTS); do \
-	  echo "== $$check (after $$(($$(date +%s) - begun)) s)"; \
-	  $(MAKE) --no-print-directory $$check; \
-	done
+test: deps ## run what every change has to pass, and stop at what fails
+	@$(PARTS) --stop $(TESTS)
+
+.PHONY: test-all
+test-all: deps ## run every test there is, hours of it, and sum up
+	@$(PARTS) $(TESTS) $(MORE_TESTS)
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
@@ -103,7 +110,16 @@ peers:
 .PHONY: test-swift
 test-swift: peers ## run the Swift tests alone
 	$(BUILD_TESTS)
-	$(WITH_PEERS) $(BUILT_TESTS) --skip LarderRemoteTests
+	$(WITH_PEERS) $(BUILT_TESTS)
+
+.PHONY: test-traits
+test-traits: ## run the tests of what is behind a trait, but for servers
+	$(TRAITED) test-traits-built
+
+.PHONY: test-traits-built
+test-traits-built:
+	$(BUILD_TESTS)
+	$(BUILT_TESTS) --filter 'LarderEncryptionTests|LarderServerTests'
 
 .PHONY: test-server
 test-server: ## run the tests of what servers use without other traits; SERVER=Logging for one alone
@@ -118,6 +134,10 @@ check-packages: ## check that nothing is fetched but what the traits ask for
 .PHONY: test-remote
 test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey servers of their own
 	@.ci/deps remote
+	$(TRAITED) test-remote-built
+
+.PHONY: test-remote-built
+test-remote-built:
 	$(BUILD_TESTS)
 	$(BUILT_TESTS) --filter LarderRemoteTests
 	@$(MAKE) --no-print-directory test-outside PROGRAM=remote
@@ -129,6 +149,10 @@ test-remote: peers ## run the tests of LarderRemote, against Redis and Valkey se
 
 .PHONY: fuzz-remote
 fuzz-remote: ## send mutated replies to LarderRemote's parser; SECONDS=60 LARDER_SEED=
+	$(TRAITED) fuzz-remote-built
+
+.PHONY: fuzz-remote-built
+fuzz-remote-built:
 	$(BUILD_TESTS)
 	LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) LARDER_SEED=$(or $(LARDER_SEED),$(shell date +%s)) \
 	  $(BUILT_TESTS) --filter RESPParserTests
@@ -176,9 +200,11 @@ CHECK_X32 = clang --target=x86_64-linux-gnux32 -std=c11 -D_GNU_SOURCE $(STRICT_C
   -Wno-nullability-extension $(CHECK_INCLUDES) -isystem /usr/include/x86_64-linux-gnu \
   -isystem $(X32) -fsyntax-only
 
+COMPILERS = gcc clang
+
 .PHONY: check-c
-check-c: ## compile the C core by gcc and clang, strictly, each header alone
-	@set -e; for cc in gcc clang; do \
+check-c: ## compile the C core strictly, each header alone; COMPILERS="gcc clang"
+	@set -e; for cc in $(COMPILERS); do \
 	  command -v $$cc >/dev/null || { echo "check-c: no $$cc, skipped"; continue; }; \
 	  extra=; case "$$($$cc --version)" in *clang*) extra=-Wno-nullability-extension ;; esac; \
 	  for header in $(C_HEADERS) $(STORE_HEADERS); do \
@@ -197,13 +223,16 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	  echo "check-c: $$cc, $(words $(C_SOURCES) $(STORE_SOURCES)) sources," \
 	    "$(words $(C_HEADERS) $(STORE_HEADERS)) public headers: ok"; \
 	done
+
+.PHONY: check-x32
+check-x32: ## compile the C core for pointers of 32 bits
 	@mkdir -p $(X32)/gnu && : > $(X32)/gnu/stubs-x32.h
 	@if printf '#include <pthread.h>\n#include <stdio.h>\n#include <lmdb.h>\n' \
 	  | $(CHECK_X32) -x c - 2>/dev/null; then \
 	  set -e; printf '%s\n' $(C_SOURCES) $(STORE_SOURCES) | $(EACH) $(CHECK_X32) {}; \
-	  echo "check-c: pointers of 32 bits: ok"; \
+	  echo "check-x32: ok"; \
 	else \
-	  echo "check-c: no clang or headers for pointers of 32 bits, skipped"; \
+	  echo "check-x32: no clang, or no headers for it, skipped"; \
 	fi
 
 .PHONY: test-c
@@ -402,7 +431,7 @@ SYMBOLS = .build/docs/symbols
 DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
   LarderMetrics LarderLifecycle LarderConfiguration LarderRemote
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
-DECLARE = swift build $(TRAITS:%,Tracing=%) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
+DECLARE = swift build --traits $(ALL_TRAITS:%,Tracing=%) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(if $(filter Darwin,$(shell uname)),-sdk $$(xcrun --show-sdk-path))
@@ -434,4 +463,4 @@ BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 .PHONY: api-diff
 api-diff: deps ## list public Swift declarations that a change breaks; BASE=, by default the latest tag
 	@[ "$(BASE)" ] || { echo "api-diff: no tag to compare with; name a commit: BASE=main"; exit 64; }
-	swift package --scratch-path $(BUILD) $(TRAITS) diagnose-api-breaking-changes $(BASE)
+	swift package --scratch-path $(BUILD) --traits $(ALL_TRAITS) diagnose-api-breaking-changes $(BASE)

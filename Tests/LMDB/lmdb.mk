@@ -10,7 +10,7 @@
 VERSIONS ?= 0.9.24 0.9.29 0.9.31 0.9.33 0.9.35
 OPENERS_SECONDS ?= 30
 # With what `make test-swift` has built.
-SWIFT_TESTS ?= $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) --skip-build --filter DiskCache
+SWIFT_TESTS ?= $(SWIFT_TEST) $(WITH_TRAITS) --scratch-path $(BUILD) --skip-build --filter DiskCache
 LMDB_TORTURE = $(TORTURE_OUT)/larder-torture --area store --short --seed $(or $(SEED),1)
 
 .PHONY: test-lmdb test-musl

@@ -19,7 +19,7 @@ OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
 
 .PHONY: outside test-outside test-long
 outside:
-	$(SWIFT_BUILD) --product LarderOutside $(TRAITS) --scratch-path $(BUILD)
+	$(SWIFT_BUILD) --product LarderOutside $(WITH_TRAITS) --scratch-path $(BUILD)
 
 test-outside: outside ## use every store as a program would, beside a plain model
 	@$(OUTSIDE_RUN)

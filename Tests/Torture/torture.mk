@@ -100,7 +100,7 @@ TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
   $(if $(TORTURE_IN_SWIFT),torture-swift)
 
 torture-swift:
-	$(SWIFT_BUILD) --product LarderTorture $(TRAITS) --scratch-path $(BUILD)
+	$(SWIFT_BUILD) --product LarderTorture $(WITH_TRAITS) --scratch-path $(BUILD)
 
 # The store's log and memtable against simple models, by themselves.
 $(TORTURE_OUT)/log-model: $(TORTURE_OUT)/model/log_model.o $(TORTURE_LIBRARY)
