@@ -74,6 +74,13 @@ typedef struct place_chunk {
     _Atomic(place *) places[PLACES_CHUNK];
 } place_chunk;
 
+/** Where the folder is, from the root on. */
+typedef struct folder_path {
+    /** Where it was before it was moved: who reads that may go on until all is closed. */
+    struct folder_path *before;
+    char path[];
+} folder_path;
+
 struct environment {
     /** Made when they are needed, and never moved. */
     _Atomic(place_chunk *) chunks[PLACES_MAX / PLACES_CHUNK];
@@ -98,7 +105,7 @@ struct environment {
     environment_map maps[MAPS_MAX];
     size_t map_count;
 
-    char *folder;
+    _Atomic(folder_path *) folder;
     uint32_t mode;
     /** Which file it is. It is open only for moments, by its path: see larder_environment_file. */
     uint64_t device, inode;
@@ -163,6 +170,9 @@ LARDER_MUST_CHECK larder_status larder_environment_create(const char *folder,
                                                           const store_meta *fresh, uint32_t mode);
 /** Maps the file and looks at its meta pages; LMDB is not opened. */
 LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint64_t map_bytes);
+static inline const char *environment_folder(const environment *env) {
+    return atomic_load(&env->folder)->path;
+}
 /** Opens the file, if it is still the same at its path.
     @param flags LARDER_OS_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
