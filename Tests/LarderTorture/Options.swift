@@ -88,8 +88,10 @@ struct Options {
     if area == "all" { area = nil }
     if let area, !Family.all.contains(where: { $0.area == area }) {
       throw UsageError(
-        "no area is called '\(area)'; there are: entry, archive, migration, suspend, queue, names, all"
-      )
+        """
+        no area is called '\(area)'; there are: entry, archive, migration, suspend, queue, names, \
+        all
+        """)
     }
     for name in families where !Family.all.contains(where: { $0.name == name }) {
       throw UsageError("no family is called '\(name)'")

@@ -38,6 +38,8 @@
 #ifndef LARDER_STORE_H
 #define LARDER_STORE_H
 
+#include <stdbool.h>
+
 #include "larder_ring.h"
 
 LARDER_BEGIN_DECLS

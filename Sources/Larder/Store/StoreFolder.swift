@@ -6,8 +6,8 @@ import LarderCore
 
 /// The folder that a store was opened in, whatever its path leads to later.
 ///
-/// A path is looked up anew each time: the process may have gone to another folder, this one may
-/// have been moved, and another store may lie in its place. So a handle never goes by its path
+/// A path is looked up each time: the process may have gone to another folder, this one may have
+/// been moved, and another store may lie in its place. So a handle never goes by its path
 /// again, but by the descriptor that ``open()`` gives.
 struct StoreFolder: Sendable {
   /// As it was given, for messages alone.
@@ -90,7 +90,7 @@ struct StoreFolder: Sendable {
       """
       The folder that was opened as \(path) was moved or deleted; nothing was changed in what lies \
       there now. Open it where it is.
-      """)
+      """, errno: finding == .nothing ? ENOENT : nil)
   }
 }
 

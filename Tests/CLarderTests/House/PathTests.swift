@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A store is its folder and not its path: a handle that is open never goes by the path again, since
+/// A store is its folder and not its path: a handle that is open never goes by the path again, as
 /// something else may lie there by now.
 @Suite("The house's rules: paths")
 struct PathTests {
