@@ -133,14 +133,18 @@ private final class EntryTenant: Tenant {
   }
 
   private func edit() throws {
-    if plant == .spoolsByPath {
-      try? Data("spool".utf8).write(to: URL(fileURLWithPath: path + "/spool.1"))
-    }
+    let spool = URL(fileURLWithPath: path + "/spool.1")
+    if plant == .spoolsByPath { try? Data("spool".utf8).write(to: spool) }
     defer {
-      if plant == .spoolsByPath { try? FileManager.default.removeItem(atPath: path + "/spool.1") }
+      if plant == .spoolsByPath { try? FileManager.default.removeItem(at: spool) }
     }
-    guard let writer = try editor?.writer(at: 1) else { return }
+    editor = nil
+    guard let begun = try cache.edit(100) else { return }
+    try begun.set("head", at: 0)
+    let writer = try begun.writer(at: 1)
     for _ in 0..<3 { try writer.write(Data(count: 100_000)) }
+    // What fails to write fails the commit, too, when all is well again.
+    editor = begun
   }
 
   var calls: [Call] {
@@ -158,14 +162,10 @@ private final class EntryTenant: Tenant {
       },
       Call("edit") { [self] in
         editor?.abortUnlessCommitted()
-        editor = try cache.edit(100)
-        try editor?.set("head", at: 0)
         try edit()
       },
       Call("edit and commit") { [self] in
         editor?.abortUnlessCommitted()
-        editor = try cache.edit(100)
-        try editor?.set("head", at: 0)
         try edit()
         try editor?.commit()
         editor = nil
