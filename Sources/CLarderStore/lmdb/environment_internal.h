@@ -76,7 +76,7 @@ typedef struct place_chunk {
 
 /** Where the folder is, from the root on. */
 typedef struct folder_path {
-    /** Where it was before it was moved: who reads that may go on until all is closed. */
+    /** Another one, by which a handle of the process has opened it before. */
     struct folder_path *before;
     char path[];
 } folder_path;
@@ -170,9 +170,9 @@ LARDER_MUST_CHECK larder_status larder_environment_create(const char *folder,
                                                           const store_meta *fresh, uint32_t mode);
 /** Maps the file and looks at its meta pages; LMDB is not opened. */
 LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint64_t map_bytes);
-static inline const char *environment_folder(const environment *env) {
-    return atomic_load(&env->folder)->path;
-}
+/** The folder's path; of several, by which the handles of a process have opened it, one at which it
+    is still. */
+const char *larder_environment_folder_path(const environment *env);
 /** Opens the file, if it is still the same at its path.
     @param flags LARDER_OS_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */

@@ -149,7 +149,8 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
     larder_os_facts facts;
     int code = larder_os_standard_occupy();
     if (!code)
-        code = mdb_env_open(env->lmdb, environment_folder(env), flags, (mdb_mode_t)env->mode);
+        code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
+                            (mdb_mode_t)env->mode);
     larder_os_standard_vacate();
     if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return code;
     larder_os_file_close_on_exec(file);

@@ -204,7 +204,7 @@ larder_status larder_environment_shut_out(const char *folder, int *lock) {
         status = LARDER_EBUSY;
     for (size_t list = 0; list < REGISTRY_LISTS; list++)
         for (const environment *env = registry[list]; env; env = env->next)
-            if (env->pid == getpid() && strcmp(environment_folder(env), folder) == 0)
+            if (env->pid == getpid() && strcmp(larder_environment_folder_path(env), folder) == 0)
                 status = LARDER_EBUSY;
     // In a process that has it open, closing it would take LMDB's locks away.
     if (!status)

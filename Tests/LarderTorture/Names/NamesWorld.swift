@@ -190,8 +190,10 @@ final class NamesWorld {
   private func compare(_ before: Prints, without own: [String], _ what: String) throws {
     let after = try Prints(of: root, without: own + [scratch])
     if after == before { return }
-    // A store that is open makes a segment ready for the next large value, on a thread of its own.
-    let busy = holders.filter { $0.keepsOthersOut }.compactMap { $0.place.path.map { $0 + "/log" } }
+    // A store that is open makes a segment ready for the next large value, and a cache reads what
+    // was hot, on threads of their own.
+    let busy = holders.filter { !$0.isClosed && !$0.isSuspended }.compactMap(\.place.path)
+      .flatMap { [$0 + "/log", $0 + "/lock.mdb"] }
     let changes = after.differences(from: before).filter { change in
       !busy.contains { change.hasPrefix($0) }
     }
