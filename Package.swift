@@ -234,6 +234,9 @@ let package = Package(
       name: "TopLevelAwaiting", dependencies: ["Larder"], path: "Tests/LarderTopLevel/Awaiting",
       swiftSettings: language),
     .executableTarget(
+      name: "TopLevelMoving", dependencies: ["Larder"], path: "Tests/LarderTopLevel/Moving",
+      swiftSettings: swift),
+    .executableTarget(
       name: "TopLevelBoth", dependencies: ["Larder"], path: "Tests/LarderTopLevel/Both",
       swiftSettings: language),
     .testTarget(

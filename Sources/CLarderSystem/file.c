@@ -12,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "descriptor.h"
 #include "fail_at.h"
@@ -76,6 +79,32 @@ larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out) {
     FAIL_AT("lstat");
     if (lstat(path, &facts) != 0) return errno;
     facts_of(&facts, out);
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_identify(const char *path, larder_os_identity *out) {
+    return larder_os_file_identify_in(AT_FDCWD, path, out);
+}
+
+larder_status larder_os_file_identify_in(int folder, const char *name, larder_os_identity *out) {
+    struct stat facts;
+    memset(out, 0, sizeof *out);
+    FAIL_AT("lstat");
+    if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    out->device = (uint64_t)facts.st_dev;
+    out->inode = (uint64_t)facts.st_ino;
+#if defined(__APPLE__)
+    const struct timespec born = facts.st_birthtimespec;
+    out->born_ns = (int64_t)born.tv_sec * 1000000000 + born.tv_nsec;
+#elif defined(__linux__) && defined(STATX_BTIME) && defined(SYS_statx)
+    // Past the C library, where it may be newer than the system. Where it is refused, as sandboxes
+    // do, the number has to do.
+    struct statx more;
+    if (syscall(SYS_statx, folder, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_INO, &more) ==
+            0 &&
+        (more.stx_mask & STATX_BTIME) != 0 && more.stx_ino == out->inode)
+        out->born_ns = (int64_t)more.stx_btime.tv_sec * 1000000000 + more.stx_btime.tv_nsec;
+#endif
     return LARDER_OK;
 }
 

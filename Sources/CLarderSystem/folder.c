@@ -58,6 +58,11 @@ larder_status larder_os_folder_remove(const char *path) {
     return rmdir(path) == 0 ? LARDER_OK : errno;
 }
 
+larder_status larder_os_folder_remove_in(int folder, const char *name) {
+    FAIL_AT("rmdir");
+    return unlinkat(folder, name, AT_REMOVEDIR) == 0 ? LARDER_OK : errno;
+}
+
 /** Closes `file`. */
 static larder_status list_opened(int file, int (*body)(void *context, const char *name),
                                  void *context) {

@@ -45,5 +45,13 @@ struct Family: Sendable {
       area: "queue", name: "kill", share: 3,
       summary: "SIGKILL while eight workers do jobs: none lost, none again, each letter once",
       body: QueueKillFamily.run),
+    Family(
+      area: "names", name: "each", share: 1,
+      summary: "each call of a handle whose folder was moved, replaced or deleted",
+      body: NamesFamily.each),
+    Family(
+      area: "names", name: "mix", share: 3,
+      summary: "stores of one name, renamed and made anew: no handle changes another's file",
+      body: NamesFamily.mix),
   ]
 }

@@ -26,7 +26,7 @@ struct Options {
       line for each family of trials and ends with 'N passed, M failed'. Fails if anything did.
 
         --area NAME       what to torture: entry, archive, migration, suspend,
-                          queue or all
+                          queue, names or all
         --seconds N       time for everything together (default 60)
         --seed N          seed of all random choices (default: a new one, printed)
         --family NAME     only this family; may be given several times
@@ -88,7 +88,10 @@ struct Options {
     if area == "all" { area = nil }
     if let area, !Family.all.contains(where: { $0.area == area }) {
       throw UsageError(
-        "no area is called '\(area)'; there are: entry, archive, migration, suspend, queue, all")
+        """
+        no area is called '\(area)'; there are: entry, archive, migration, suspend, queue, names, \
+        all
+        """)
     }
     for name in families where !Family.all.contains(where: { $0.name == name }) {
       throw UsageError("no family is called '\(name)'")

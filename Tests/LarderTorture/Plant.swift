@@ -25,4 +25,10 @@ enum Plant: String, CaseIterable {
   case deleteForgets = "delete-forgets"
   /// What was buried is buried again after a kill.
   case buriesTwice = "buries-twice"
+  /// What is destroyed is what lies at the path.
+  case destroysByPath = "destroys-by-path"
+  /// Hot keys go to what lies at the path.
+  case keepsHotKeysByPath = "keeps-hot-keys-by-path"
+  /// A long value's file is made in what lies at the path.
+  case spoolsByPath = "spools-by-path"
 }

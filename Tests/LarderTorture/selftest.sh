@@ -111,6 +111,12 @@ planted keeps-lock suspend kill
 planted early-acknowledgement suspend kill
 planted early-acknowledgement queue kill
 planted buries-twice queue kill
+planted destroys-by-path names each
+planted destroys-by-path names mix
+planted keeps-hot-keys-by-path names each
+planted keeps-hot-keys-by-path names mix
+planted spools-by-path names each
+planted spools-by-path names mix
 END
     [ "$(uname)" = Linux ] || return 0
     cat <<'END'

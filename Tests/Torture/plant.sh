@@ -239,7 +239,7 @@ STORE_ENDS_HALFWAY) in_file CLarderStore/checkpoint/checkpoint.c \
     s/run->is_done = false;//
     }' ;;
 STORE_READERS_MAKE_FILES) in_file CLarderStore/lmdb/environment_open.c \
-    's/if (is_made) (void)larder_os_file_remove(path);//' ;;
+    's/if (is_made) (void)!larder_os_file_remove_in(folder, "lock.mdb");//' ;;
 STORE_READS_ON) in_file CLarderStore/lmdb/environment_readers.c \
     's/^    return \(is_overwritten\) || \(may_be_missing\) ? .*/    (void)\1, (void)\2;\
     return status;/' ;;

@@ -91,8 +91,8 @@ TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \*
 
 # Entries and archives have a harness in Swift, built as the tests are, so that both share the work.
 # If all areas have a turn, a fifth of the time is theirs.
-TORTURE_IN_C = $(filter-out entry archive migration suspend queue,$(AREA))
-TORTURE_IN_SWIFT = $(filter entry archive migration suspend queue all,$(AREA))
+TORTURE_IN_C = $(filter-out entry archive migration suspend queue names,$(AREA))
+TORTURE_IN_SWIFT = $(filter entry archive migration suspend queue names all,$(AREA))
 TORTURE_SWIFT = $(BUILD)/debug
 TORTURE_SWIFT_SECONDS = $(if $(TORTURE_IN_SWIFT),$(if $(TORTURE_IN_C),$(shell expr \
   $(TORTURE_SECONDS) / 5),$(TORTURE_SECONDS)),0)

@@ -158,19 +158,21 @@ static larder_status map_file(feed_file *of, const larder_store *store, bool mak
 }
 
 larder_status larder_feed_file_open(const larder_store *store, bool makes, feed_file *out) {
-    const char *folder = store->identity.path;
     const bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
+    int folder = -1;
     file_path path;
-    larder_os_facts facts;
+    larder_os_facts facts = {0};
     *out = (feed_file){.file = -1};
-    larder_status status =
-        larder_os_file_facts_at(larder_environment_path(path, folder, "lock"), &facts);
-    if (status) return status;
+    larder_status status = larder_os_file_facts_at(
+        larder_environment_path(path, store->identity.path, "lock"), &facts);
     const uint32_t mode = facts.mode & 0777;
-    (void)larder_environment_path(path, folder, "feed");
-    status = larder_os_file_open(path, LARDER_OS_WRITE, 0, &out->file);
-    if (status == ENOENT && makes)
-        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &out->file);
+    // Another store may be at that path by now, and gets no file of this one.
+    if (!status) status = larder_environment_folder(store->index.environment, &folder);
+    if (!status) status = larder_os_file_open_in(folder, "feed", LARDER_OS_WRITE, 0, &out->file);
+    if (status == ENOENT && folder >= 0 && makes)
+        status = larder_os_file_open_in(folder, "feed", LARDER_OS_WRITE | LARDER_OS_CREATE, mode,
+                                        &out->file);
+    larder_os_file_close(folder);
     if (!status) status = larder_os_file_facts_get(out->file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (!status) status = larder_os_trust_check(&facts, trusts);

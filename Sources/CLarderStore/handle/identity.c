@@ -93,6 +93,22 @@ static larder_status open_lock(store_identity *identity, uint32_t mode) {
     return status;
 }
 
+larder_status larder_identity_folder(const store_identity *identity, int *folder) {
+    file_path path;
+    larder_os_facts held;
+    larder_os_identity there;
+    larder_status status = larder_os_file_facts_get(identity->lock_file, &held);
+    // With a dot the folder's own name may be a symbolic link, as in the paths of its files.
+    if (!status)
+        status = larder_os_folder_open(larder_environment_path(path, identity->path, "."), folder);
+    if (!status) status = larder_os_file_identify_in(*folder, "lock", &there);
+    if (!status && (there.device != held.device || there.inode != held.inode)) status = ENOENT;
+    if (!status) return LARDER_OK;
+    larder_os_file_close(*folder);
+    *folder = -1;
+    return status;
+}
+
 bool larder_identity_is_foreign(const store_identity *identity) {
     char bytes[LOCK_TEXT_BYTES + 1];
     size_t got = 0;
@@ -113,9 +129,12 @@ bool larder_identity_is_foreign(const store_identity *identity) {
 }
 
 void larder_identity_undo(store_identity *identity) {
-    file_path path;
+    int folder;
     if (!identity->made_lock || identity->lock_file < 0) return;
-    (void)larder_os_file_remove(larder_environment_path(path, identity->path, "lock"));
+    if (larder_identity_folder(identity, &folder) == LARDER_OK) {
+        (void)!larder_os_file_remove_in(folder, "lock");
+        larder_os_file_close(folder);
+    }
     larder_identity_unlock(identity, false);
 }
 

@@ -48,6 +48,10 @@ location larder_lock_text_synced(const lock_text *text, uint64_t store_id);
     @return LARDER_OK; LARDER_EBUSY, and whose it is in `detail`; or an errno. */
 LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, uint32_t mode,
                                                      lock_text *past, larder_store_detail *detail);
+/** Opens the folder in which the locked file is: what is done by its descriptor is done to this
+    store, whatever comes into the folder's place.
+    @return LARDER_OK; ENOENT if something else is there, or an errno. */
+LARDER_MUST_CHECK larder_status larder_identity_folder(const store_identity *identity, int *folder);
 /** Whether a file called `lock` is none of ours: asked only where there is no store, as that of a
     store may be damaged. */
 bool larder_identity_is_foreign(const store_identity *identity);

@@ -28,7 +28,8 @@
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
     **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there
     is something to write, or another handle of the process is open. The store's folder is found by
-    its path, and must not move while the store is open.
+    its path, and must not move while the store is open: where another one lies there, or none,
+    calls that need a file of it give an errno, and nothing of the other one changes.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -36,6 +37,8 @@
     The files are described in the documentation ("File formats"). */
 #ifndef LARDER_STORE_H
 #define LARDER_STORE_H
+
+#include <stdbool.h>
 
 #include "larder_ring.h"
 
@@ -829,6 +832,12 @@ typedef struct larder_store_report {
         lost. */
     uint64_t journal_lost;
 } larder_store_report;
+
+/** Whether the files of a store that is open for writing were deleted, by whomever, and not only
+    moved: then what it holds is gone when it is closed. False of a handle that was shut down, or
+    that only reads.
+    Thread-safe. */
+LARDER_API bool larder_store_is_deleted(larder_store *store);
 
 /** What open found in the log, and entries whose segment is missing. Of a read-only handle: what
     was lost of the log, as far as it has followed it, and pages that a data.mdb lacks that was cut

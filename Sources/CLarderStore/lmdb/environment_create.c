@@ -15,15 +15,47 @@ char *larder_environment_path(file_path out, const char *folder, const char *nam
     return out;
 }
 
+const char *larder_environment_folder_path(const environment *env) {
+    file_path path;
+    larder_os_facts facts;
+    const folder_path *first = atomic_load(&env->folder);
+    for (const folder_path *at = first; first->before != NULL && at != NULL; at = at->before)
+        if (!larder_os_file_facts_at(larder_environment_path(path, at->path, "data.mdb"), &facts) &&
+            facts.device == env->device && facts.inode == env->inode)
+            return at->path;
+    return first->path;
+}
+
+/** As larder_environment_file, by any way to the file. */
+static larder_status keep_if_same(const environment *env, int *file, larder_os_facts *facts) {
+    larder_status status = larder_os_file_facts_get(*file, facts);
+    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
+    if (status) larder_os_file_close(*file);
+    return status;
+}
+
 larder_status larder_environment_file(const environment *env, int flags, int *file,
                                       larder_os_facts *facts) {
     file_path path;
-    larder_status status =
-        larder_os_file_open(larder_environment_path(path, env->folder, "data.mdb"), flags, 0, file);
-    if (status) return status;
-    status = larder_os_file_facts_get(*file, facts);
-    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
-    if (status) larder_os_file_close(*file);
+    larder_status status = larder_os_file_open(
+        larder_environment_path(path, larder_environment_folder_path(env), "data.mdb"), flags, 0,
+        file);
+    return status ? status : keep_if_same(env, file, facts);
+}
+
+larder_status larder_environment_folder(const environment *env, int *folder) {
+    int file = -1;
+    file_path path;
+    larder_os_facts facts;
+    // With a dot the folder's own name may be a symbolic link, as in the paths of its files.
+    larder_status status = larder_os_folder_open(
+        larder_environment_path(path, larder_environment_folder_path(env), "."), folder);
+    if (!status) status = larder_os_file_open_in(*folder, "data.mdb", 0, 0, &file);
+    if (!status) status = keep_if_same(env, &file, &facts);
+    if (!status) larder_os_file_close(file);
+    if (!status) return LARDER_OK;
+    larder_os_file_close(*folder);
+    *folder = -1;
     return status;
 }
 
@@ -92,8 +124,9 @@ larder_status larder_environment_settle(environment *env) {
     if (!status) status = larder_os_file_sync(file);
     larder_os_file_close(file);
     if (!status)
-        status = larder_os_file_sync_parent(larder_environment_path(path, env->folder, "data.mdb"));
-    return status ? status : larder_os_file_sync_parent(env->folder);
+        status = larder_os_file_sync_parent(
+            larder_environment_path(path, larder_environment_folder_path(env), "data.mdb"));
+    return status ? status : larder_os_file_sync_parent(larder_environment_folder_path(env));
 }
 
 /** What a power cut may leave of a file that was just made: it is no longer, and where a meta page

@@ -74,6 +74,13 @@ typedef struct place_chunk {
     _Atomic(place *) places[PLACES_CHUNK];
 } place_chunk;
 
+/** Where the folder is, from the root on. */
+typedef struct folder_path {
+    /** Another one, by which a handle of the process has opened it before. */
+    struct folder_path *before;
+    char path[];
+} folder_path;
+
 struct environment {
     /** Made when they are needed, and never moved. */
     _Atomic(place_chunk *) chunks[PLACES_MAX / PLACES_CHUNK];
@@ -98,7 +105,7 @@ struct environment {
     environment_map maps[MAPS_MAX];
     size_t map_count;
 
-    char *folder;
+    _Atomic(folder_path *) folder;
     uint32_t mode;
     /** Which file it is. It is open only for moments, by its path: see larder_environment_file. */
     uint64_t device, inode;
@@ -163,6 +170,9 @@ LARDER_MUST_CHECK larder_status larder_environment_create(const char *folder,
                                                           const store_meta *fresh, uint32_t mode);
 /** Maps the file and looks at its meta pages; LMDB is not opened. */
 LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint64_t map_bytes);
+/** The folder's path; of several, by which the handles of a process have opened it, one at which it
+    is still. */
+const char *larder_environment_folder_path(const environment *env);
 /** Opens the file, if it is still the same at its path.
     @param flags LARDER_OS_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */

@@ -79,20 +79,24 @@ bool larder_environment_has_room(uint64_t bytes) {
     process that has the file open, whose mutexes are good.
     @param out receives the file, open. */
 static larder_status prepare_lock_file(const environment *env, int *out) {
-    file_path path;
+    int folder = -1;
     larder_os_facts facts = {0};
     const uint32_t mode = larder_lock_mode(env->mode);
-    (void)larder_environment_path(path, env->folder, "lock.mdb");
-    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, out);
+    // Another store may be at that path by now.
+    larder_status status = larder_environment_folder(env, &folder);
+    if (status) return status;
+    status = larder_os_file_open_in(folder, "lock.mdb", LARDER_OS_WRITE, 0, out);
     // Who only reads another user's store leaves no file in it.
     bool makes = status == ENOENT && (atomic_load(&env->has_writer) || env->is_own);
     if (makes)
-        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
-                                     mode, out);
+        status = larder_os_file_open_in(folder, "lock.mdb",
+                                        LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                        mode, out);
     else if (status == ENOENT) status = EACCES;
     const bool is_made = makes && !status;
     // Another process was faster.
-    if (makes && status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, out);
+    if (makes && status == EEXIST)
+        status = larder_os_file_open_in(folder, "lock.mdb", LARDER_OS_WRITE, 0, out);
     if (!status) status = larder_os_file_facts_get(*out, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (!status && facts.links > 1) status = LARDER_ELINKED;
@@ -100,11 +104,13 @@ static larder_status prepare_lock_file(const environment *env, int *out) {
         (void)larder_os_file_change_mode(*out, is_made ? mode : larder_lock_mode(facts.mode));
     if (!status) status = larder_os_file_reserve_behind(*out, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
-    if (!status) return LARDER_OK;
-    // Nobody in this process has it open, so closing it takes no lock away.
-    larder_os_file_close(*out);
-    *out = -1;
-    if (is_made) (void)larder_os_file_remove(path);
+    if (status) {
+        // Nobody in this process has it open, so closing it takes no lock away.
+        larder_os_file_close(*out);
+        *out = -1;
+        if (is_made) (void)!larder_os_file_remove_in(folder, "lock.mdb");
+    }
+    larder_os_file_close(folder);
     return status;
 }
 
@@ -136,14 +142,20 @@ static bool is_refused(larder_status status) {
     }
 }
 
-/** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen. */
+/** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen.
+    @return ENOENT if it has opened another store, which came to that path meanwhile. */
 static int open_files_of_lmdb(environment *env, unsigned flags) {
     mdb_filehandle_t file;
+    larder_os_facts facts;
     int code = larder_os_standard_occupy();
-    if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)env->mode);
+    if (!code)
+        code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
+                            (mdb_mode_t)env->mode);
     larder_os_standard_vacate();
-    if (!code && mdb_env_get_fd(env->lmdb, &file) == 0) larder_os_file_close_on_exec(file);
-    return code;
+    if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return code;
+    larder_os_file_close_on_exec(file);
+    code = larder_os_file_facts_get(file, &facts);
+    return !code && (facts.device != env->device || facts.inode != env->inode) ? ENOENT : code;
 }
 
 // Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its
@@ -252,7 +264,6 @@ static larder_status open_protected(environment *env) {
 }
 
 static larder_status open_lmdb(environment *env) {
-    // Another store may be at that path by now.
     int file = -1;
     larder_os_facts ignored;
     larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);

@@ -36,18 +36,25 @@ static void registry_remove(const environment *env) {
 
 // Opening -----------------------------------------------------------------------------------------
 
+/** Notes where the folder is. false without memory. */
+static bool environment_place(environment *env, const char *path) {
+    folder_path *now = malloc(sizeof *now + strlen(path) + 1);
+    if (!now) return false;
+    memcpy(now->path, path, strlen(path) + 1);
+    now->before = atomic_load(&env->folder);
+    atomic_store(&env->folder, now);
+    return true;
+}
+
 /** Of no handle yet. */
 static environment *environment_new(const char *path, const larder_os_facts *facts, uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
-    char *copy = strdup(path);
-    if (!env || !copy) {
+    if (!env || !environment_place(env, path)) {
         free(env);
-        free(copy);
         return NULL;
     }
     pthread_mutex_init(&env->lock, NULL);
     pthread_mutex_init(&env->lmdb_lock, NULL);
-    env->folder = copy;
     env->gate = -1;
     env->mode = mode;
     env->device = facts->device;
@@ -70,7 +77,10 @@ static void environment_drop(environment *env) {
         larder_os_file_unmap(env->maps[i].bytes, env->maps[i].length);
     pthread_mutex_destroy(&env->lock);
     pthread_mutex_destroy(&env->lmdb_lock);
-    free(env->folder);
+    for (folder_path *at = atomic_load(&env->folder), *before; at; at = before) {
+        before = at->before;
+        free(at);
+    }
     free(env);
 }
 
@@ -124,6 +134,9 @@ larder_status larder_environment_open(const char *folder, uint32_t flags, const 
     bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
     if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
+    // The other handles of this process have opened it before it was moved here.
+    if (is_shared && !larder_environment_is_there(env) && !environment_place(env, folder))
+        status = ENOMEM;
     if (env && (flags & ENVIRONMENT_TRUSTS_OTHERS) != 0) env->is_own = true;
     if (env && !is_shared) status = larder_environment_start(env, map_bytes);
     if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
@@ -181,11 +194,18 @@ void larder_environment_close(environment *env, bool writes) {
 larder_status larder_environment_shut_out(const char *folder, int *lock) {
     *lock = -1;
     file_path path;
+    larder_os_facts facts;
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&registry_lock);
+    // By another path, if it was moved.
+    if (larder_os_file_facts_at(larder_environment_path(path, folder, "data.mdb"), &facts) ==
+            LARDER_OK &&
+        registry_find(&facts, getpid()) != NULL)
+        status = LARDER_EBUSY;
     for (size_t list = 0; list < REGISTRY_LISTS; list++)
         for (const environment *env = registry[list]; env; env = env->next)
-            if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
+            if (env->pid == getpid() && strcmp(larder_environment_folder_path(env), folder) == 0)
+                status = LARDER_EBUSY;
     // In a process that has it open, closing it would take LMDB's locks away.
     if (!status)
         status = larder_os_file_open(larder_environment_path(path, folder, "lock.mdb"),

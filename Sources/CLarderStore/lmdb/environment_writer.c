@@ -204,7 +204,9 @@ larder_status larder_environment_end(environment *env, MDB_txn *txn, larder_stat
 
 uint64_t larder_environment_room(const environment *env) {
     uint64_t room;
-    return larder_os_file_system_room(env->folder, &room) == LARDER_OK ? room : UINT64_MAX;
+    return larder_os_file_system_room(larder_environment_folder_path(env), &room) == LARDER_OK
+               ? room
+               : UINT64_MAX;
 }
 
 bool larder_environment_is_short(const environment *env) {

@@ -104,14 +104,18 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
 }
 
 /** The folder `log`, which may be missing: rows have records, too. Its name is synced with that of
-    the new data.mdb. */
+    the new data.mdb.
+    @param log receives -1 on failure. */
 static larder_status open_log(const larder_store *store, int *log) {
-    file_path path;
+    *log = -1;
+    int folder;
     uint32_t mode = store->options.mode;
-    larder_status status = larder_os_folder_make(
-        larder_environment_path(path, store->identity.path, "log"), mode | (mode & 0444u) >> 2);
-    if (status && status != EEXIST) return status;
-    return larder_os_folder_open(path, log);
+    larder_status status = larder_identity_folder(&store->identity, &folder);
+    if (status) return status;
+    status = larder_os_folder_make_in(folder, "log", mode | (mode & 0444u) >> 2);
+    if (!status || status == EEXIST) status = larder_os_folder_open_in(folder, "log", log);
+    larder_os_file_close(folder);
+    return status;
 }
 
 /** The end of the log may be lost: its sequences may be used again. */

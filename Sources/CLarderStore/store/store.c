@@ -681,6 +681,17 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     return status;
 }
 
+bool larder_store_is_deleted(larder_store *store) {
+    larder_os_facts facts;
+    // Whoever shuts the store closes the file.
+    pthread_mutex_lock(&store->identity.lock);
+    bool is_deleted = store_enter(store) == LARDER_OK && !store_is_read_only(store) &&
+                      larder_os_file_facts_get(store->identity.lock_file, &facts) == LARDER_OK &&
+                      facts.links == 0;
+    pthread_mutex_unlock(&store->identity.lock);
+    return is_deleted;
+}
+
 larder_status larder_store_recovery(larder_store *store, larder_store_report *report) {
     memset(report, 0, sizeof *report);
     larder_status status = store_enter(store);

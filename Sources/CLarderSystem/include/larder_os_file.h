@@ -32,6 +32,16 @@ typedef struct larder_os_facts {
     bool is_folder;
 } larder_os_facts;
 
+/** Which file or folder it is, wherever it is moved: one that gets its number later was born later.
+    A handle that was opened by a path has this, so that it never takes what lies there now for its
+    own. */
+typedef struct larder_os_identity {
+    uint64_t device;
+    uint64_t inode;
+    /** When it was made, in nanoseconds since 1970; 0 where the system does not say. */
+    int64_t born_ns;
+} larder_os_identity;
+
 enum { LARDER_OS_WRITE = 1, LARDER_OS_CREATE = 2, LARDER_OS_EXCLUSIVE = 4 };
 
 /** Opens `path`, as a descriptor above 2; never follows a symbolic link in its last component.
@@ -54,6 +64,10 @@ void larder_os_standard_vacate(void);
 larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 /** Of whatever is at `path`; of a symbolic link itself. */
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
+/** Of whatever is at `path`; of a symbolic link itself. */
+larder_status larder_os_file_identify(const char *path, larder_os_identity *out);
+/** The same for a name in the folder that the descriptor `folder` is of. */
+larder_status larder_os_file_identify_in(int folder, const char *name, larder_os_identity *out);
 /** Whether a regular file or a folder that was there before may be written to: the effective user
     or root owns it, not every user may write to it, and a file has no second name, since what has
     that one would be changed, too. A group may write. To be asked before the first write, of an
@@ -171,6 +185,7 @@ larder_status larder_os_folder_make(const char *path, uint32_t mode);
 larder_status larder_os_folder_make_in(int folder, const char *name, uint32_t mode);
 /** Removes an empty folder. */
 larder_status larder_os_folder_remove(const char *path);
+larder_status larder_os_folder_remove_in(int folder, const char *name);
 /** Calls `body` with each name in the folder but `.` and `..`, in no order; names that are made or
     removed meanwhile may come or not. Does not follow a symbolic link in the last component.
     @param body returns 0 to go on, else ECANCELED comes back. */

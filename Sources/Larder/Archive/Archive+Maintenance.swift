@@ -40,18 +40,19 @@ extension Archive {
 
   /// Closes the archive and deletes its files, and the folder if nothing else is in it.
   ///
-  /// Files that are none of the archive's stay.
+  /// Files that are none of the archive's stay. So does whatever lies at its path once its own
+  /// folder was moved or deleted. Destroying twice is harmless.
   ///
-  /// - Throws: `.readOnly`, and then nothing has changed; `.busy` (somebody else has it open
-  ///   for writing by now: nothing was deleted); `.io`.
+  /// - Throws: `.readOnly`, and `.replaced` (the folder that was opened does not lie there any
+  ///   more), and then nothing has changed; `.busy` (it was closed before, and somebody else has it
+  ///   open for writing: nothing was deleted); `.io`.
   /// - Complexity: O(segments of the log).
   public func destroy() throws {
     if isReadOnly {
       throw LarderError(.readOnly, "\(path) is not deleted: it was opened for reading only.")
     }
     // What could not be flushed is to go, too.
-    try? shutdown()
-    try StoreFiles.delete(path)
+    try store.delete { try shutdown() }
   }
 
   /// What opening found in the log: see ``DiskCacheReport/taken``.

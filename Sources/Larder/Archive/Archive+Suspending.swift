@@ -30,8 +30,8 @@ extension Archive {
   /// Elements in memory are read again, as others may have written. A folder that is gone
   /// meanwhile is created again. Resuming an archive that is not suspended is harmless.
   ///
-  /// - Throws: As opening, `.busy` for example. The archive stays suspended then, and can be
-  ///   resumed later. `.closed`.
+  /// - Throws: As opening, `.busy` for example; `.replaced` (something else lies there by
+  ///   now). The archive stays suspended then, and can be resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws {
     guard isSuspended else { return try store.resume() }
@@ -52,7 +52,7 @@ extension Archive {
 
   /// As the synchronous form, on a thread of its own: opens the archive again.
   ///
-  /// - Throws: As opening. The archive stays suspended then.
+  /// - Throws: As opening; `.replaced`. The archive stays suspended then.
   /// - Complexity: As opening.
   public func resume() async throws { try await executor.runAnyway { try self.resume() } }
 }

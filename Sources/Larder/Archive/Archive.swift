@@ -150,10 +150,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     }
   }
 
-  /// The folder as a URL.
+  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
   ///
   /// - Complexity: O(1).
-  public var directoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+  public var directoryURL: URL {
+    URL(fileURLWithPath: store.folder.location, isDirectory: true)
+  }
 }
 
 extension Archive: CustomStringConvertible {

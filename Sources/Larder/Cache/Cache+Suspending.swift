@@ -46,8 +46,8 @@ extension Cache {
   /// Memory is emptied if another process wrote to the disk meanwhile. Resuming a cache that is
   /// not suspended is harmless.
   ///
-  /// - Throws: Why a tier cannot be resumed, `.busy` for example. The cache stays suspended then,
-  ///   and can be resumed later. `.closed`.
+  /// - Throws: Why a tier cannot be resumed, `.busy` or `.replaced` for example. The cache stays
+  ///   suspended then, and can be resumed later. `.closed`.
   /// - Complexity: That of each tier's.
   public func resume() async throws {
     try checkOpen()

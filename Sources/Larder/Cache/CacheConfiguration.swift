@@ -52,8 +52,9 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
   /// the memory's limits, and not what is gone or was written meanwhile. So with `.fifo` and
   /// `.s3fifo`, which go by when a value came, the hottest are the first to go afterwards.
   /// The file is written by `close()`, and by checkpoints and flushes once a minute: a
-  /// cache that is dropped or killed has the order of a minute ago, or none. Up to a million
-  /// keys of 64 MiB.
+  /// cache that is dropped or killed has the order of a minute ago, or none. One that is closed
+  /// before all was brought back puts its new keys in front of those in the file. Up to a
+  /// million keys of 64 MiB.
   public var keepsHotKeys = false
 
   /// Called when hot keys were brought back, or could not be; without a disk cache before the

@@ -129,10 +129,12 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     set { settings.withLock { $0.name = newValue } }
   }
 
-  /// The folder as a URL.
+  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
   ///
   /// - Complexity: O(1).
-  public var directoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+  public var directoryURL: URL {
+    URL(fileURLWithPath: store.folder.location, isDirectory: true)
+  }
 }
 
 extension DiskCache: CustomStringConvertible {

@@ -35,8 +35,8 @@ extension EntryCache {
   /// A missing folder is created again. Statistics begin at zero. Resuming a cache
   /// that is not suspended is harmless.
   ///
-  /// - Throws: As opening, `.busy` for example. The cache stays suspended then, and can be
-  ///   resumed later. `.closed`.
+  /// - Throws: As opening, `.busy` for example; `.replaced` (something else lies there by
+  ///   now). The cache stays suspended then, and can be resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws { try store.handle.resume() }
 
@@ -51,7 +51,7 @@ extension EntryCache {
 
   /// As the synchronous form, on a thread of its own: opens the cache again.
   ///
-  /// - Throws: As opening. The cache stays suspended then.
+  /// - Throws: As opening; `.replaced`. The cache stays suspended then.
   /// - Complexity: As opening.
   public func resume() async throws { try await store.executor.runAnyway { try self.resume() } }
 }

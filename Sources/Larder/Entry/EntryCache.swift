@@ -75,10 +75,12 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   /// - Complexity: O(1).
   public var path: String { store.path }
 
-  /// The folder as a URL.
+  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
   ///
   /// - Complexity: O(1).
-  public var directoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+  public var directoryURL: URL {
+    URL(fileURLWithPath: store.handle.folder.location, isDirectory: true)
+  }
 
   /// How many values each entry has.
   ///

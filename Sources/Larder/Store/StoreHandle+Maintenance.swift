@@ -94,6 +94,23 @@ extension StoreHandle {
     }
   }
 
+  /// Has the store closed, and deletes its files; does nothing if that was done before.
+  ///
+  /// - Parameters:
+  ///   - others: Deletes what else is ours in the folder.
+  ///   - close: Shuts the store down. What it fails with does not matter any more.
+  /// - Throws: `.replaced`, and the store was not closed; `.busy`, `.io`.
+  func delete(
+    others: (borrowing OpenFolder) -> Void = { _ in }, close: () throws -> Void
+  ) throws {
+    if isDeleted.load(ordering: .acquiring) { return }
+    let isGone = suspension.withPointer { larder_store_is_deleted($0) } == true
+    if !isGone && folder.isReplaced { throw folder.replaced }
+    try? close()
+    if !isGone { try StoreFiles.delete(folder, others: others) }
+    isDeleted.store(true, ordering: .releasing)
+  }
+
   /// Flushes, syncs and releases the folder until ``resume()``.
   func suspend(calls: SuspendedCalls) throws(LarderError) {
     try suspension.suspend(calls: calls) { store throws(LarderError) in
@@ -101,11 +118,20 @@ extension StoreHandle {
     }
   }
 
-  /// Opens the folder as it was opened first, with the limits of now.
+  /// Opens the folder as it was opened first, with the limits of now; creates it if it is gone.
+  ///
+  /// - Throws: `.replaced` if something else lies there.
   func resume() throws(LarderError) {
     try suspension.resume { () throws(LarderError) in
+      let folder = folder
+      let finding = folder.finding
+      if finding == .other { throw folder.replaced }
       var unused: UInt64 = 0
-      return try Self.open(location, options.withLock { $0 }, foundFormat: &unused)
+      let options = options.withLock { $0 }
+      let store = try Self.open(
+        folder.location, named: folder.path, options, foundFormat: &unused)
+      if finding == .nothing { try found(at: folder) }
+      return store
     }
     // They may have been set after the options were looked at.
     applyLimits()

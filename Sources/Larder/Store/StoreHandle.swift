@@ -29,14 +29,12 @@ private final class StoreOwner: @unchecked Sendable {
 @usableFromInline
 final class StoreHandle: Sendable {
   @usableFromInline let suspension: SuspendableHandle
-  /// The folder, as given to the system; for messages too.
-  let path: String
-  /// The same from the root, wherever the process goes.
-  let location: String
+  private let opened: Mutex<StoreFolder>
   /// How to open it again.
   let options: Mutex<StoreOptions>
   /// The content format under which the values in indexes mean what the caller thinks; 0: any.
   let indexFormat = Atomic<UInt64>(0)
+  let isDeleted = Atomic(false)
 
   /// Opens the store in the folder at `path`.
   ///
@@ -50,10 +48,12 @@ final class StoreHandle: Sendable {
   /// The same; `foundFormat` receives the content format that a `.configurationMismatch`
   /// is about.
   init(path: String, options: StoreOptions, foundFormat: inout UInt64) throws(LarderError) {
-    suspension = SuspendableHandle(
-      "The store at \(path)", try Self.open(path, options, foundFormat: &foundFormat))
-    self.path = path
-    location = URL(fileURLWithPath: path, isDirectory: true).path
+    try Self.validate(path: path)
+    let location = try StoreFolder.location(of: path)
+    let store = try Self.open(location, named: path, options, foundFormat: &foundFormat)
+    opened = Mutex(
+      try StoreFolder(path: path, location: location, isReadOnly: options.isReadOnly))
+    suspension = SuspendableHandle("The store at \(path)", store)
     var options = options
     options.progress = nil
     self.options = Mutex(options)
@@ -61,10 +61,25 @@ final class StoreHandle: Sendable {
 
   deinit { suspension.abandon() }
 
+  /// The folder that was opened, which its path may not lead to any more.
+  var folder: StoreFolder { opened.withLock { $0 } }
+
+  /// The folder as it was given, for messages alone.
+  var path: String { folder.path }
+
+  /// Notes the folder that was made in place of one that was gone.
+  func found(at past: StoreFolder) throws(LarderError) {
+    let now = try StoreFolder(
+      path: past.path, location: past.location, isReadOnly: options.withLock { $0.isReadOnly })
+    opened.withLock { $0 = now }
+  }
+
+  /// - Parameters:
+  ///   - location: The folder from the root on.
+  ///   - path: What messages call it.
   static func open(
-    _ path: String, _ options: StoreOptions, foundFormat: inout UInt64
+    _ location: String, named path: String, _ options: StoreOptions, foundFormat: inout UInt64
   ) throws(LarderError) -> SuspendableHandle.Opened {
-    try validate(path: path)
     var raw = try options.raw()
     let host = StoreHost(options)
     host.install(in: &raw)
@@ -75,10 +90,10 @@ final class StoreHandle: Sendable {
       status = withUnsafePointer(to: &tuning) { tuning in
         raw.tuning = tuning
         defer { raw.tuning = nil }
-        return larder_store_open(path, &raw, &detail, &opened)
+        return larder_store_open(location, &raw, &detail, &opened)
       }
     } else {
-      status = larder_store_open(path, &raw, &detail, &opened)
+      status = larder_store_open(location, &raw, &detail, &opened)
     }
     guard status == LARDER_OK, let opened else {
       foundFormat = detail.content_format
@@ -88,7 +103,7 @@ final class StoreHandle: Sendable {
     }
     host.forgetProgress()
     let owner = StoreOwner(opened, host)
-    if !options.isReadOnly { try options.files.apply(to: path) }
+    if !options.isReadOnly { try options.files.apply(to: location) }
     return SuspendableHandle.Opened(pointer: opened, owner: owner)
   }
 
@@ -227,7 +242,9 @@ final class StoreHandle: Sendable {
     _ status: Int32, _ doing: @autoclosure () -> String, file: StaticString = #fileID,
     line: UInt = #line, function: StaticString = #function
   ) -> LarderError {
-    LarderError(
+    // What cannot be found is in a folder that is elsewhere.
+    if status == ENOENT || status == EIO, folder.isReplaced { return folder.replaced }
+    return LarderError(
       status: status, doing: doing(), reason: StoreFailure.reason(status), file: file, line: line,
       function: function)
   }

@@ -12,7 +12,7 @@ extension LarderError {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
       case conflict, remote, suspended, untrusted, duplicate, notFound
-      case timedOut
+      case timedOut, replaced
     }
 
     private let value: Value
@@ -57,6 +57,9 @@ extension LarderError {
     public static let encoding = Code(.encoding)
     /// A coder could not turn bytes into a value; see ``LarderError/cause``.
     public static let decoding = Code(.decoding)
+    /// What was opened does not lie at its path any more: it was moved or deleted, and there is
+    /// something else by now, or nothing. What lies there was left as it was.
+    public static let replaced = Code(.replaced)
     /// An argument that no call of this kind can take.
     public static let invalidArgument = Code(.invalidArgument)
     /// An entry was written meanwhile, again and again, so that what was to be based on

@@ -20,6 +20,12 @@ struct CacheHotKeysTests {
   private var path: String { folder.file("cache").path }
   private var file: String { path + "/hot" }
 
+  /// What is in the file.
+  private func hotKeys() throws -> [Data] {
+    let folder = try StoreFolder(path: path, location: path, isReadOnly: false)
+    return try HotKeyFile(folder: folder).read()
+  }
+
   private func open(
     countLimit: Int = 1000, policy: EvictionPolicy = .standard,
     _ change: (inout CacheConfiguration<Int, String>) -> Void = { _ in }
@@ -155,7 +161,7 @@ struct CacheHotKeysTests {
     #expect(!FileManager.default.fileExists(atPath: file))
     clock.advance(1)
     try await cache.flush()
-    #expect(try HotKeyFile(folder: path).read().count == 10)
+    #expect(try hotKeys().count == 10)
     #expect(!FileManager.default.fileExists(atPath: path + "/hot.new"))
     try await cache.close()
   }
@@ -171,6 +177,23 @@ struct CacheHotKeysTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
   }
 
+  @Test func aCacheThatIsClosedAtOnceKeepsItsKeys() throws {
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.keepsHotKeys = true
+    for round in 0..<20 {
+      let path = folder.file("\(round)").path
+      // Nobody waits for what is read when a cache is opened: from nothing, and from a file.
+      for keys in [0..<10, 10..<20] {
+        let cache = try Cache<Int, String>(path: path, configuration: configuration)
+        for key in keys { try cache.set("\(key)", forKey: key) }
+        try cache.close()
+      }
+      let held = try StoreFolder(path: path, location: path, isReadOnly: false)
+      let kept = try HotKeyFile(folder: held).read()
+      #expect(kept.count == 20 && Set(kept).count == 20, "round \(round)")
+    }
+  }
+
   @Test func closeStopsTheRestoration() async throws {
     let cache = try await open(countLimit: 20_000)
     for key in 0..<5000 { try await cache.set("\(key)", forKey: key) }
@@ -184,6 +207,6 @@ struct CacheHotKeysTests {
     await eventually { restored.withLock { $0 != nil } }
     #expect(again.memoryCache.isEmpty)
     // Its order is still good, unless all was restored: nothing was lost.
-    #expect(try HotKeyFile(folder: path).read().count == 5000)
+    #expect(try hotKeys().count == 5000)
   }
 }

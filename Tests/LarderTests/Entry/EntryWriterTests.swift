@@ -124,12 +124,12 @@ struct EntryWriterTests {
     try FileManager.default.moveItem(at: place.url, to: moved)
     let failure = error { try writer.write(entryBytes(1 << 20)) }
     try FileManager.default.moveItem(at: moved, to: place.url)
-    #expect(failure?.code == .io)
+    #expect(failure?.code == .replaced)
     #expect(failure?.errno == ENOENT)
     #expect(errorCode { try writer.write("more") } == .conflict)
-    #expect(errorCode { try writer.close() } == .io)
+    #expect(errorCode { try writer.close() } == .replaced)
     try editor.set("C", at: 1)
-    #expect(errorCode { try editor.commit() } == .io)
+    #expect(errorCode { try editor.commit() } == .replaced)
     #expect(try cache.texts("a") == ["A", "B"])
     // And it is of no consequence to the next.
     let next = try cache.editor("a")

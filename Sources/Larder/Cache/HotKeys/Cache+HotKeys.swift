@@ -9,10 +9,19 @@ import Synchronization
 extension Cache {
   /// Where it is kept, and when it was written last.
   struct HotKeys {
+    enum Order {
+      /// Memory's, alone.
+      case ofMemory
+      /// The file's, behind what is new in memory: while the file is being read.
+      case ofMemoryAndFile
+      /// The file's, because it is not understood, or only read.
+      case ofFile
+    }
+
     let file: HotKeyFile
     var lastWrite: Date
-    /// False while the file is being read, and if it is not understood.
-    var mayWrite = false
+    /// Which one a write is to keep.
+    var order = Order.ofMemoryAndFile
   }
 
   /// How long a file that was written is good enough, unless the cache is closed.
@@ -26,8 +35,9 @@ extension Cache {
       done?(CacheRestoration(count: 0))
       return
     }
-    let file = HotKeyFile(folder: disk.path)
+    let file = HotKeyFile(folder: disk.store.folder)
     hotKeys.withLock { $0 = HotKeys(file: file, lastWrite: clock.date) }
+    if disk.isReadOnly { setHotKeys(.ofFile) }
     disk.readsAbove?.add { [weak self] _ in
       guard let self, !isClosed.load(ordering: .acquiring) else { return false }
       Task.detached(priority: .utility) { [weak self] in self?.writeHotKeysAtTimes() }
@@ -38,20 +48,22 @@ extension Cache {
       do {
         let keys = try file.read()
         restoration.count = await Self.restore(keys, from: disk) { self }
-        self?.allowWritingHotKeys()
+        self?.setHotKeys(.ofMemory)
       } catch let error as LarderError {
         restoration.failure = error
-        // One of ours that is damaged has nothing to lose, nor has what a power cut leaves of one.
-        if error.code == .damaged || file.isBlank { self?.allowWritingHotKeys() }
+        self?.setHotKeys(file.isWorthless(error) ? .ofMemory : .ofFile)
       } catch {
-        restoration.failure = LarderError(.io, "Could not read \(file.folder).", cause: error)
+        restoration.failure = LarderError(.io, "Could not read \(file.folder.path).", cause: error)
+        self?.setHotKeys(.ofFile)
       }
       done?(restoration)
     }
   }
 
-  private func allowWritingHotKeys() {
-    if diskCache?.isReadOnly == false { hotKeys.withLock { $0?.mayWrite = true } }
+  private func setHotKeys(_ order: HotKeys.Order) {
+    // A restoration that closing has stopped leaves the rest to the file.
+    if isClosed.load(ordering: .acquiring) { return }
+    hotKeys.withLock { if $0?.order == .ofMemoryAndFile { $0?.order = order } }
   }
 
   // MARK: - Restoring
@@ -111,7 +123,7 @@ extension Cache {
   func writeHotKeysAtTimes() {
     let now = clock.date
     let isDue = hotKeys.withLock { keys in
-      guard let last = keys?.lastWrite, keys?.mayWrite == true else { return false }
+      guard let last = keys?.lastWrite, keys?.order == .ofMemory else { return false }
       return abs(now.timeIntervalSince(last)) >= Self.interval
     }
     if isDue { writeHotKeys() }
@@ -122,11 +134,19 @@ extension Cache {
     guard let disk = diskCache, !isSuspended else { return }
     // One writer at a time: they share a name.
     hotKeys.withLock { state in
-      guard let file = state?.file, state?.mayWrite == true else { return }
+      guard let file = state?.file, let order = state?.order, order != .ofFile else { return }
+      var keys = memoryCache.keys(.mostRecentFirst).compactMap { try? disk.keyCoder.encode($0) }
+      if order == .ofMemoryAndFile {
+        // What is not understood stays.
+        guard let earlier = try? file.keys() else { return }
+        let isEarlier = Set(earlier)
+        keys.removeAll { isEarlier.contains($0) }
+        if keys.isEmpty { return }
+        keys += earlier
+      }
       state?.lastWrite = clock.date
-      let keys = memoryCache.keys(.mostRecentFirst)
       do {
-        try file.write(keys.lazy.compactMap { try? disk.keyCoder.encode($0) })
+        try file.write(keys)
       } catch {
         counters.writeFailures.add(1, ordering: .relaxed)
       }

@@ -86,7 +86,7 @@ public final class EntryEditor: Sendable {
   /// - Throws: As ``set(_:at:)-(Data,_)``.
   /// - Complexity: O(1).
   public func writer(at index: Int) throws -> EntryWriter {
-    let spool = EntrySpool(folder: store.path)
+    let spool = EntrySpool(folder: store.handle.folder)
     try put(.spool(spool), index)
     return EntryWriter(self, spool, index)
   }

@@ -34,7 +34,7 @@ extension [EntryPiece] {
   /// Lends the values one after the other, as the store wants them, and the head that says
   /// how to cut them again.
   func withRecord<R>(
-    folder: String,
+    folder: StoreFolder,
     _ body: (_ head: UnsafeRawBufferPointer, _ values: UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     let lengths = map(\.count)
@@ -49,7 +49,7 @@ extension [EntryPiece] {
   }
 
   private func withJoined<R>(
-    _ total: Int, _ folder: String, _ body: (UnsafeRawBufferPointer) throws -> R
+    _ total: Int, _ folder: StoreFolder, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
     if count == 1 { return try self[0].withBytes(body) }
     if total <= Self.memoryLimit {

@@ -20,11 +20,11 @@ final class EntrySpool: Sendable {
   /// What the names of the files begin with, for the moment that they have one.
   static let namePrefix = "spool."
 
-  private let folder: String
+  private let folder: StoreFolder
   private let memoryLimit: Int
   private let state = Mutex(State())
 
-  init(folder: String, memoryLimit: Int = 256 << 10) {
+  init(folder: StoreFolder, memoryLimit: Int = 256 << 10) {
     self.folder = folder
     self.memoryLimit = memoryLimit
   }
@@ -70,13 +70,11 @@ final class EntrySpool: Sendable {
 
   private func moveToFile(_ state: inout State) throws(LarderError) {
     let name = "\(Self.namePrefix)\(getpid()).\(UInt64.random(in: 0 ... .max))"
-    let path = folder + "/" + name
-    var file: Int32 = -1
+    let open = try folder.open()
     let flags = LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE
-    let status = larder_os_file_open(path, Int32(flags), 0o600, &file)
-    if status != LARDER_OK { throw failure(status, "make a file for a value in \(folder)") }
+    let file = try open.file(name, flags, mode: 0o600)
     // If we crash here, there is a file that the next opening of the cache deletes.
-    _ = larder_os_file_remove(path)
+    try? open.remove(name)
     state.file = file
     let result = state.memory.withUnsafeBytes { memory in
       Result { () throws(LarderError) in try write(memory, file, at: 0) }
@@ -98,11 +96,10 @@ final class EntrySpool: Sendable {
   }
 
   /// Deletes what a process that died between two system calls left in a folder.
-  static func clean(_ folder: String) {
+  static func clean(_ folder: borrowing OpenFolder) {
     // A folder that cannot be listed has nothing of ours, or gives an error where it matters.
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in names where name.hasPrefix(namePrefix) {
-      _ = larder_os_file_remove(folder + "/" + name)
+    for name in (try? folder.names()) ?? [] where name.hasPrefix(namePrefix) {
+      try? folder.remove(name)
     }
   }
 }

@@ -19,7 +19,7 @@ enum EntryOpening {
       guard try holdsEntries(handle, format) else { throw otherKind(path) }
       if !options.isReadOnly { try handle.setContentFormat(format.number) }
     }
-    if !options.isReadOnly { EntrySpool.clean(path) }
+    if !options.isReadOnly { EntrySpool.clean(try handle.folder.open()) }
     return handle
   }
 

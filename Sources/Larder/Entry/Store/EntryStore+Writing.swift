@@ -70,7 +70,7 @@ extension EntryStore {
   func put(
     _ pieces: [EntryPiece], _ key: StoreKey, _ terms: StoreTerms
   ) throws {
-    try pieces.withRecord(folder: path) { head, values in
+    try pieces.withRecord(folder: handle.folder) { head, values in
       _ = try handle.put(key, values, extended: head, terms: terms)
     }
   }
@@ -82,7 +82,7 @@ extension EntryStore {
     _ pieces: [EntryPiece], _ key: StoreKey, _ terms: StoreTerms,
     requiring version: UInt64
   ) throws -> Bool {
-    try pieces.withRecord(folder: path) { head, values in
+    try pieces.withRecord(folder: handle.folder) { head, values in
       let batch = try StoreBatch(handle)
       try batch.require(key, version: version)
       try batch.put(key, values, extended: head, terms: terms.unsynced)
