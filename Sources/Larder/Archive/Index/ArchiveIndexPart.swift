@@ -45,8 +45,13 @@ struct ArchiveIndexPart: Sendable {
 
   /// Bytes of which none end a part, in the same order.
   private static func escaped(_ bytes: [UInt8]) -> [UInt8] {
-    if !bytes.contains(0) { return bytes }
-    return bytes.flatMap { $0 == 0 ? [0, 0xFF] : [$0] }
+    var escaped: [UInt8] = []
+    escaped.reserveCapacity(bytes.count + 2)
+    for byte in bytes {
+      escaped.append(byte)
+      if byte == 0 { escaped.append(0xFF) }
+    }
+    return escaped
   }
 
   /// Where the part ends that begins at `start`; nil if it was cut.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// A position in the order of bytes: whatever is less lies before it, and everything else behind it.
+import Foundation
+
+/// A position in the order of bytes: what is less lies before it, and everything else behind it.
 struct ArchiveBound: Sendable, Comparable {
   /// What made it, to be shown.
   enum Origin: Sendable {
@@ -45,12 +47,16 @@ struct ArchiveBound: Sendable, Comparable {
     return ArchiveBound(transform(bytes).bytes, origin)
   }
 
-  static func == (a: ArchiveBound, b: ArchiveBound) -> Bool { a.bytes == b.bytes }
+  static func == (a: ArchiveBound, b: ArchiveBound) -> Bool { compare(a, b) == 0 }
 
-  static func < (a: ArchiveBound, b: ArchiveBound) -> Bool {
-    guard let left = a.bytes else { return false }
-    guard let right = b.bytes else { return true }
-    return left.lexicographicallyPrecedes(right)
+  static func < (a: ArchiveBound, b: ArchiveBound) -> Bool { compare(a, b) < 0 }
+
+  private static func compare(_ a: ArchiveBound, _ b: ArchiveBound) -> Int {
+    guard let left = a.bytes, let right = b.bytes else {
+      return (a.bytes == nil ? 1 : 0) - (b.bytes == nil ? 1 : 0)
+    }
+    let order = memcmp(left, right, min(left.count, right.count))
+    return order == 0 ? left.count - right.count : Int(order)
   }
 }
 
@@ -83,8 +89,8 @@ struct ArchiveRange: Sendable {
   /// The bytes of the only value in it; nil if there is room for more.
   var only: [UInt8]? {
     guard let bytes = lower.bytes, let next = upper.bytes else { return nil }
-    let isOne = next.count == bytes.count + 1 && next.last == 0 && next.starts(with: bytes)
-    return isOne ? bytes : nil
+    let isOne = next.count == bytes.count + 1 && next.last == 0
+    return isOne && memcmp(bytes, next, bytes.count) == 0 ? bytes : nil
   }
 
   /// The only value in it, if somebody named that.
