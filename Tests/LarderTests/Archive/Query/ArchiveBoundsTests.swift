@@ -71,11 +71,12 @@ struct ArchiveBoundsTests {
   }
 
   @Test func aPropertyThatAnIndexHasTwiceIsOneFact() throws {
+    // The index finds fewer than that of the other property, and knows nothing of that.
     let jobs = try archive(
-      (0..<4).map { Job(id: $0, priority: 1, due: $0) },
-      [ArchiveIndex("twice", \Job.priority, \.priority)])
-    #expect(try jobs.where { $0.priority == 1 && $0.due == 3 }.count() == 1)
-    #expect(try jobs.delete(where: { $0.priority == 1 && $0.due == 3 }) == 1)
+      (0..<3).map { Job(id: $0, priority: $0 == 0 ? 1 : 2, due: $0 == 0 ? 0 : 3) },
+      [ArchiveIndex("twice", \Job.priority, \.priority), ArchiveIndex("due", \.due)])
+    #expect(try jobs.where { $0.priority == 1 && $0.due == 3 }.count() == 0)
+    #expect(try jobs.delete(where: { $0.priority == 1 && $0.due == 3 }) == 0)
     #expect(try jobs.ids() == [0, 1, 2])
   }
 
