@@ -17,6 +17,8 @@ enum Plant: String, CaseIterable {
   case staleIndex = "stale-index"
   /// A limit of what is wanted is not kept.
   case limitIgnored = "limit-ignored"
+  /// What is greater than the greatest value includes that.
+  case boundIncluded = "bound-included"
   /// A migration that goes on does some elements otherwise.
   case migratesTwice = "migrates-twice"
   /// What is suspended keeps its lock.

@@ -104,6 +104,7 @@ planted early-acknowledgement archive kill
 planted stale-index archive kill
 planted stale-index archive model
 planted limit-ignored archive model
+planted bound-included archive model
 planted delete-forgets archive model
 planted neighbour archive damage
 planted migrates-twice migration kill

@@ -54,8 +54,8 @@ extension Archive {
   /// nil if the element cannot be decoded, and is to be left out then.
   private func decodeOrSkip(_ entry: StoreEntry) throws -> Element? {
     do { return try decode(entry) } catch {
-      if undecodable == .skip { return nil }
-      throw error
+      try leaveOut(error, entry.key, tag: entry.extended)
+      return nil
     }
   }
 

@@ -12,6 +12,8 @@ struct ArchiveQuestion: CustomStringConvertible {
     case nameAndScore(String, above: Int)
     case hasNoLevel
     case level(above: Double)
+    case rank(above: UInt8)
+    case rankIsNot(UInt8, above: UInt8)
   }
 
   private enum Sort { case none, score, scoreDescending, name, levelThenScore }
@@ -23,13 +25,15 @@ struct ArchiveQuestion: CustomStringConvertible {
   init(_ dice: inout Dice) {
     let low = dice.between(-22, 20)
     filter =
-      switch dice.below(8) {
+      switch dice.below(10) {
       case 0: .none
       case 1, 2: .score(from: low, below: low + dice.between(0, 12))
       case 3: .scoreIs(low)
       case 4: .name(dice.pick(["ada", "emil", "čeněk", "", "nobody"]))
       case 5: .nameAndScore(dice.pick(["ada", "emil", "Bea"]), above: low)
       case 6: .hasNoLevel
+      case 7: .rank(above: dice.pick([.min, 100, .max - 1, .max]))
+      case 8: .rankIsNot(dice.pick([.min, 100, .max]), above: dice.pick([.min, 90, .max]))
       default: .level(above: Double(dice.between(-8, 8)) / 4)
       }
     sort = dice.pick([.none, .none, .score, .scoreDescending, .name, .levelThenScore])
@@ -80,6 +84,9 @@ struct ArchiveQuestion: CustomStringConvertible {
       query.where { $0.indexedScore > low && $0.name == name }
     case .hasNoLevel: query.where { $0.level == nil }
     case .level(let low): query.where { $0.level > low }
+    case .rank(.max) where BoundIncluded.isAtWork: query.where { $0.rank >= .max }
+    case .rank(let low): query.where { $0.rank > low }
+    case .rankIsNot(let rank, let low): query.where { $0.rank > low && $0.rank != rank }
     }
   }
 
@@ -112,6 +119,8 @@ struct ArchiveQuestion: CustomStringConvertible {
     case .nameAndScore(let name, let low): exhibit.name == name && exhibit.score > low
     case .hasNoLevel: exhibit.level == nil
     case .level(let low): exhibit.level.map { $0 > low } ?? false
+    case .rank(let low): exhibit.rank > low
+    case .rankIsNot(let rank, let low): exhibit.rank > low && exhibit.rank != rank
     }
   }
 

@@ -15,6 +15,7 @@ final class ArchiveSubject: @unchecked Sendable {
     path: String, way: Int, plant: Plant? = nil, configuration: ArchiveConfiguration = .init()
   ) throws {
     self.plant = plant
+    if plant == .boundIncluded { BoundIncluded.isAtWork = true }
     archive = try Archive(
       path: path, indexes: Exhibit.indexes(way), configuration: configuration)
   }

@@ -32,15 +32,19 @@ struct Exhibit: Codable, Identifiable, Equatable, Sendable {
   /// What the index goes by: the score, unless a defect is planted.
   var indexedScore: Int { StaleIndex.isAtWork ? StaleIndex.score(of: self) : score }
 
+  /// The score again, which many have at the ends of what its type has.
+  var rank: UInt8 { score < -17 ? .min : score > 17 ? .max : UInt8(100 + score) }
+
   /// Ways to declare indexes; an archive that is opened in another way is indexed anew.
   static func indexes(_ way: Int) -> [ArchiveIndex<Exhibit>] {
     let score = ArchiveIndex<Exhibit>("score", \.indexedScore)
     let name = ArchiveIndex<Exhibit>("name", \.name)
     let level = ArchiveIndex<Exhibit>("level", \.level)
+    let rank = ArchiveIndex<Exhibit>("rankName", \.rank, \.name)
     switch way % 4 {
-    case 0: return [score]
+    case 0: return [score, rank]
     case 1: return [score, name, level]
-    case 2: return [level, name]
+    case 2: return [level, name, rank]
     default: return []
     }
   }
@@ -54,4 +58,10 @@ enum StaleIndex {
   static func score(of exhibit: Exhibit) -> Int {
     exhibit.version % 16 == 3 ? exhibit.score + 1 : exhibit.score
   }
+}
+
+/// The planted defect by which a bound of the greatest value has what is at it.
+enum BoundIncluded {
+  /// As long as an archive of this process is to have it.
+  nonisolated(unsafe) static var isAtWork = false
 }

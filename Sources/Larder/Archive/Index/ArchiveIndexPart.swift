@@ -40,15 +40,18 @@ struct ArchiveIndexPart: Sendable {
 
   /// Adds the bytes of a value that is not the last one.
   func append(_ value: [UInt8], to bytes: inout [UInt8]) {
-    guard form == .escaped else {
-      bytes += value
-      return
+    bytes += form == .escaped ? Self.escaped(value) + [0, 1] : value
+  }
+
+  /// Bytes of which none end a part, in the same order.
+  private static func escaped(_ bytes: [UInt8]) -> [UInt8] {
+    var escaped: [UInt8] = []
+    escaped.reserveCapacity(bytes.count + 2)
+    for byte in bytes {
+      escaped.append(byte)
+      if byte == 0 { escaped.append(0xFF) }
     }
-    for byte in value {
-      bytes.append(byte)
-      if byte == 0 { bytes.append(0xFF) }
-    }
-    bytes += [0, 1]
+    return escaped
   }
 
   /// Where the part ends that begins at `start`; nil if it was cut.
@@ -76,47 +79,23 @@ struct ArchiveIndexPart: Sendable {
 }
 
 extension ArchiveIndexPart {
-  /// Adds the bytes of a range of this part to those of the parts before it.
+  /// Where an index has a range of this part, among those that begin with the parts before it.
   func range(_ range: ArchiveRange, behind prefix: [UInt8], isLast: Bool) -> ArchiveRange {
-    var (lower, upper) = (Self.whole(prefix).lower, Self.whole(prefix).upper)
-    if let bound = range.lower { lower = self.bound(bound, prefix, isLast, isUpper: false) }
-    if let bound = range.upper { upper = self.bound(bound, prefix, isLast, isUpper: true) }
-    return ArchiveRange(lower: lower, upper: upper, isExact: range.isExact)
-  }
-
-  /// All that begins with these parts.
-  static func whole(_ prefix: [UInt8]) -> ArchiveRange {
-    if prefix.isEmpty { return ArchiveRange() }
-    return ArchiveRange(
-      lower: ArchiveRange.Bound(bytes: prefix),
-      upper: successor(prefix).map { ArchiveRange.Bound(bytes: $0, isExclusive: true) })
+    ArchiveRange(
+      bound(range.lower, prefix, isLast), to: bound(range.upper, prefix, isLast))
   }
 
   private func bound(
-    _ bound: ArchiveRange.Bound, _ prefix: [UInt8], _ isLast: Bool, isUpper: Bool
-  ) -> ArchiveRange.Bound? {
-    var result = bound
-    result.bytes = prefix
-    if isLast {
-      result.bytes += bound.bytes
-      return result
+    _ bound: ArchiveBound, _ prefix: [UInt8], _ isLast: Bool
+  ) -> ArchiveBound {
+    guard let bytes = bound.bytes else { return ArchiveBound(behindPrefix: prefix) }
+    if isLast { return ArchiveBound(before: prefix + bytes) }
+    if form == .escaped { return ArchiveBound(before: prefix + Self.escaped(bytes)) }
+    // What is greater than a whole value lies behind all that begin with that, with any parts.
+    if let end = bytes.withUnsafeBytes({ end(in: $0, from: 0) }), end < bytes.count {
+      return ArchiveBound(behindPrefix: prefix + bytes[..<end])
     }
-    append(bound.bytes, to: &result.bytes)
-    // Other parts follow: what equals the bound begins with it.
-    if bound.isExclusive != isUpper {
-      guard let next = Self.successor(result.bytes) else { return isUpper ? nil : result }
-      result.bytes = next
-    }
-    result.isExclusive = isUpper
-    return result
-  }
-
-  /// The least bytes behind all that begin with these; nil if there are none.
-  private static func successor(_ bytes: [UInt8]) -> [UInt8]? {
-    guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return nil }
-    var next = Array(bytes[...last])
-    next[last] += 1
-    return next
+    return ArchiveBound(before: prefix + bytes)
   }
 }
 

@@ -1,118 +1,168 @@
 // SPDX-License-Identifier: MIT
 
-/// Which values of an index can belong to what a filter lets through.
-@usableFromInline
-struct ArchiveRange: Sendable {
-  struct Bound: Sendable {
-    var bytes: [UInt8]
-    var isExclusive = false
-    /// The value, to be shown; nil for a bound that nobody wrote.
-    var value: (any Sendable)?
+import Foundation
+
+/// A position in the order of bytes: what is less lies before it, and everything else behind it.
+struct ArchiveBound: Sendable, Comparable {
+  /// What made it, to be shown.
+  enum Origin: Sendable {
+    case before(any Sendable)
+    case behind(any Sendable)
+    case prefix(String)
   }
 
-  /// What both bounds of texts that begin alike show.
-  private struct Prefix: Sendable { let text: String }
+  /// The least bytes behind it; nil: there are none.
+  let bytes: [UInt8]?
+  let origin: Origin?
 
-  private(set) var lower: Bound?
-  private(set) var upper: Bound?
-  /// Whether every value in it passes; if not, some may not.
-  private(set) var isExact = true
+  static let start = ArchiveBound(before: [])
+  static let end = ArchiveBound(nil)
 
-  /// Everything.
-  init() {}
+  private init(_ bytes: [UInt8]?, _ origin: Origin? = nil) {
+    self.bytes = bytes
+    self.origin = origin
+  }
 
-  init(lower: Bound? = nil, upper: Bound? = nil, isExact: Bool = true) {
+  init(before bytes: [UInt8], _ origin: Origin? = nil) { self.init(bytes, origin) }
+
+  init(behind bytes: [UInt8], _ origin: Origin? = nil) { self.init(bytes + [0], origin) }
+
+  /// Behind all that begin with these bytes.
+  init(behindPrefix bytes: [UInt8], _ origin: Origin? = nil) {
+    guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else {
+      self.init(nil, origin)
+      return
+    }
+    var next = Array(bytes[...last])
+    next[last] += 1
+    self.init(next, origin)
+  }
+
+  /// What the texts begin with whose bound it is.
+  var prefix: String? { if case .prefix(let text)? = origin { text } else { nil } }
+
+  /// The same position in the order of other bytes, if there are any behind it.
+  func map(_ transform: ([UInt8]) -> ArchiveBound) -> ArchiveBound {
+    guard let bytes else { return self }
+    return ArchiveBound(transform(bytes).bytes, origin)
+  }
+
+  static func == (a: ArchiveBound, b: ArchiveBound) -> Bool { compare(a, b) == 0 }
+
+  static func < (a: ArchiveBound, b: ArchiveBound) -> Bool { compare(a, b) < 0 }
+
+  private static func compare(_ a: ArchiveBound, _ b: ArchiveBound) -> Int {
+    guard let left = a.bytes, let right = b.bytes else {
+      return (a.bytes == nil ? 1 : 0) - (b.bytes == nil ? 1 : 0)
+    }
+    let order = memcmp(left, right, min(left.count, right.count))
+    return order == 0 ? left.count - right.count : Int(order)
+  }
+}
+
+/// What lies behind one bound and before another.
+struct ArchiveRange: Sendable {
+  let lower: ArchiveBound
+  let upper: ArchiveBound
+
+  /// Everything, unless there are bounds.
+  init(_ lower: ArchiveBound = .start, to upper: ArchiveBound = .end) {
     self.lower = lower
     self.upper = upper
-    self.isExact = isExact
   }
 
-  /// One value.
-  init(only bytes: [UInt8], value: (any Sendable)? = nil, isExact: Bool = true) {
-    let bound = Bound(bytes: bytes, value: value)
-    self.init(lower: bound, upper: bound, isExact: isExact)
+  /// One value, which is shown if it is given.
+  init(only bytes: [UInt8], _ value: (any Sendable)? = nil) {
+    lower = ArchiveBound(before: bytes, value.map { .before($0) })
+    upper = ArchiveBound(behind: bytes, value.map { .behind($0) })
+  }
+
+  /// All that begins with these bytes.
+  init(prefix bytes: [UInt8], _ origin: ArchiveBound.Origin? = nil) {
+    lower = ArchiveBound(before: bytes, origin)
+    upper = ArchiveBound(behindPrefix: bytes, origin)
   }
 
   /// Whether no value is in it.
-  var isEmpty: Bool {
-    guard let lower, let upper else { return false }
-    let order = Self.compare(lower.bytes, upper.bytes)
-    return order > 0 || (order == 0 && (lower.isExclusive || upper.isExclusive))
+  var isEmpty: Bool { lower >= upper }
+
+  /// The bytes of the only value in it; nil if there is room for more.
+  var only: [UInt8]? {
+    guard let bytes = lower.bytes, let next = upper.bytes else { return nil }
+    let isOne = next.count == bytes.count + 1 && next.last == 0
+    return isOne && memcmp(bytes, next, bytes.count) == 0 ? bytes : nil
   }
 
-  /// The same of values that are cut as an index cuts them: a bound that is cut belongs to the
-  /// range.
-  var cut: ArchiveRange {
-    if !Self.isCut(lower), !Self.isCut(upper) { return self }
-    return ArchiveRange(lower: lower.map(Self.cut), upper: upper.map(Self.cut), isExact: false)
-  }
-
-  /// Whether it is about one value, as far as its bytes are kept.
-  var isEqual: Bool {
-    guard let lower, let upper else { return false }
-    return lower.bytes == upper.bytes && !lower.isExclusive && !upper.isExclusive
+  /// The only value in it, if somebody named that.
+  var value: (any Sendable)? {
+    if only == nil { return nil }
+    if case .before(let value) = lower.origin { return value }
+    if case .behind(let value) = upper.origin { return value }
+    return nil
   }
 
   /// How much it leaves out, as far as one can tell: 3 for all but one value, 2 for a bound on
   /// both sides, 1 for one, 0 for nothing.
   var strength: Int {
-    if isEqual { return 3 }
-    return (lower == nil ? 0 : 1) + (upper == nil ? 0 : 1)
+    if only != nil { return 3 }
+    return (lower == .start ? 0 : 1) + (upper == .end ? 0 : 1)
   }
 
-  /// Leaves out what the other one leaves out too.
-  mutating func formIntersection(_ other: ArchiveRange) {
-    isExact = isExact && other.isExact
-    if let bound = other.lower, Self.isTighter(bound, than: lower, sign: 1) { lower = bound }
-    if let bound = other.upper, Self.isTighter(bound, than: upper, sign: -1) { upper = bound }
+  func intersection(_ other: ArchiveRange) -> ArchiveRange {
+    ArchiveRange(
+      lower < other.lower ? other.lower : lower, to: other.upper < upper ? other.upper : upper)
   }
 
-  /// Sets the bounds of a selection by index.
+  // MARK: - Cut values
+
+  /// Whether an index, which cuts values, tells exactly what is in it.
+  var isKept: Bool {
+    max(lower.bytes?.count ?? 0, upper.bytes?.count ?? 0) <= ArchiveIndex<Never>.maximumCount
+  }
+
+  /// Where an index has what is in it: with all that share the beginning of a bound that is cut.
+  var cut: ArchiveRange {
+    if isKept { return self }
+    let count = ArchiveIndex<Never>.maximumCount
+    return ArchiveRange(
+      lower.map { ArchiveBound(before: Array($0.prefix(count))) },
+      to: upper.map {
+        $0.count <= count
+          ? ArchiveBound(before: $0) : ArchiveBound(behind: Array($0.prefix(count)))
+      })
+  }
+
+  // MARK: - Use
+
+  /// Sets the bounds of a selection.
   func apply(to selection: inout StoreSelection) {
-    if let lower { selection.setLower(lower.bytes, isExclusive: lower.isExclusive) }
-    if let upper { selection.setUpper(upper.bytes, isExclusive: upper.isExclusive) }
+    guard let least = lower.bytes, !isEmpty else {
+      // Before the least bytes of all there is nothing.
+      selection.setUpper([], isExclusive: true)
+      return
+    }
+    if !least.isEmpty { selection.setLower(least) }
+    if let next = upper.bytes { selection.setUpper(next, isExclusive: true) }
   }
 
   /// As in "age >= 18 and age < 65"; nil if it leaves nothing out that somebody named.
   func description(of name: String) -> String? {
-    if isEqual, let value = lower?.value ?? upper?.value {
-      return "\(name) == \(Self.show(value))"
-    }
+    if let value { return "\(name) == \(Self.show(value))" }
     var parts: [String] = []
-    let prefixes = [lower, upper].compactMap { $0?.value as? Prefix }
-    if let prefix = prefixes.first { parts.append("\(name) has prefix \(Self.show(prefix.text))") }
-    if let lower, let value = lower.value, !(value is Prefix) {
-      parts.append("\(name) \(lower.isExclusive ? ">" : ">=") \(Self.show(value))")
+    if let text = lower.prefix ?? upper.prefix {
+      parts.append("\(name) has prefix \(Self.show(text))")
     }
-    if let upper, let value = upper.value, !(value is Prefix) {
-      parts.append("\(name) \(upper.isExclusive ? "<" : "<=") \(Self.show(value))")
+    switch lower.origin {
+    case .before(let value): parts.append("\(name) >= \(Self.show(value))")
+    case .behind(let value): parts.append("\(name) > \(Self.show(value))")
+    case .prefix, nil: break
+    }
+    switch upper.origin {
+    case .before(let value): parts.append("\(name) < \(Self.show(value))")
+    case .behind(let value): parts.append("\(name) <= \(Self.show(value))")
+    case .prefix, nil: break
     }
     return parts.isEmpty ? nil : parts.joined(separator: " and ")
-  }
-
-  // MARK: - Bounds
-
-  private static func cut(_ bound: Bound) -> Bound {
-    guard isCut(bound) else { return bound }
-    let bytes = Array(bound.bytes.prefix(ArchiveIndex<Never>.maximumCount))
-    return Bound(bytes: bytes, isExclusive: false, value: bound.value)
-  }
-
-  private static func isCut(_ bound: Bound?) -> Bool {
-    guard let bound else { return false }
-    return bound.bytes.count >= ArchiveIndex<Never>.maximumCount
-  }
-
-  private static func isTighter(_ bound: Bound, than other: Bound?, sign: Int) -> Bool {
-    guard let other else { return true }
-    let order = compare(bound.bytes, other.bytes) * sign
-    return order > 0 || (order == 0 && bound.isExclusive && !other.isExclusive)
-  }
-
-  /// -1, 0 or 1, as the store compares.
-  static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
-    if a.lexicographicallyPrecedes(b) { return -1 }
-    return a == b ? 0 : 1
   }
 
   private static func show(_ value: any Sendable) -> String {
@@ -125,86 +175,5 @@ struct ArchiveRange: Sendable {
 
   private static func show(of value: Any) -> String {
     value is String ? "\"\(value)\"" : "\(value)"
-  }
-}
-
-extension ArchiveRange {
-  /// How a value relates to another.
-  @usableFromInline enum Relation: Sendable {
-    case equal, less, lessOrEqual, greater, greaterOrEqual
-  }
-
-  /// What an index of values like this one holds in that relation to it; nil if values of
-  /// that type are in no index, or their bytes in no order.
-  @usableFromInline
-  init?<Value>(_ relation: Relation, _ value: Value) {
-    // To ask the runtime whether a type is indexable takes longer than all else.
-    if Value.self == Int.self {
-      let value = unsafeBitCast(value, to: Int.self)
-      self.init(relation, Bound(bytes: value.archiveIndexBytes, value: value))
-      return
-    }
-    guard let type = Value.self as? any ArchiveIndexable.Type else { return nil }
-    guard relation == .equal || type.archiveIndexKeepsOrder else { return nil }
-    guard let (value, bytes) = Self.bytes(of: value, as: type) else { return nil }
-    self.init(relation, Bound(bytes: bytes, value: value))
-    guard let end = (Value.self as? any ArchivePartlyOrdered.Type)?.archiveIndexEnd else { return }
-    // What is neither less nor greater than anything lies behind the others; the bound itself may
-    // be one of them. Not-a-number has its place in an index, and is equal to nothing.
-    let isInOrder = Self.compare(bytes, end) < 0
-    if relation != .equal {
-      formIntersection(ArchiveRange(upper: Bound(bytes: end, isExclusive: true)))
-    }
-    isExact = isExact && isInOrder
-  }
-
-  private init(_ relation: Relation, _ bound: Bound) {
-    var other = bound
-    other.isExclusive = true
-    switch relation {
-    case .equal: self.init(lower: bound, upper: bound)
-    case .less: self.init(upper: other)
-    case .lessOrEqual: self.init(upper: bound)
-    case .greater: self.init(lower: other)
-    case .greaterOrEqual: self.init(lower: bound)
-    }
-  }
-
-  /// What an index holds in both relations; nil if it cannot tell of either.
-  @usableFromInline
-  init?<Value>(_ relation: Relation, _ value: Value, _ other: Relation, _ bound: Value) {
-    guard var range = ArchiveRange(relation, value), let rest = ArchiveRange(other, bound) else {
-      return nil
-    }
-    range.formIntersection(rest)
-    self = range
-  }
-
-  /// The same of optional values, of which nil is in no relation to anything.
-  @usableFromInline
-  init?<Value>(_ relation: Relation, wrapped value: Value) {
-    guard var range = ArchiveRange(relation, Value?.some(value)) else { return nil }
-    range.formIntersection(.notNil)
-    self = range
-  }
-
-  /// The values of an optional property that are not nil.
-  @usableFromInline static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
-
-  /// The values that begin with a text.
-  static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {
-    let bytes = (isOptional ? [1] : []) + text.archiveIndexBytes
-    // No text has a byte above 0xF4.
-    let prefix = Prefix(text: text)
-    return ArchiveRange(
-      lower: Bound(bytes: bytes, value: prefix),
-      upper: Bound(bytes: bytes + [0xFF], value: prefix), isExact: false)
-  }
-
-  private static func bytes<Value, Indexable: ArchiveIndexable>(
-    of value: Value, as type: Indexable.Type
-  ) -> (value: any Sendable, bytes: [UInt8])? {
-    // The same type under another name.
-    (value as? Indexable).map { ($0, $0.archiveIndexBytes) }
   }
 }

@@ -104,6 +104,15 @@ extension Archive {
     }
   }
 
+  /// Throws why an element cannot be decoded, unless such elements are left out. Those of a later
+  /// version of the schema never are: they are as good as any, and this archive is outdated.
+  @usableFromInline
+  func leaveOut(
+    _ error: any Error, _ key: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer
+  ) throws {
+    if undecodable == .fail || schema.isOutdated(by: tag) { throw decodingFailure(error, key) }
+  }
+
   /// Gives an error the primary key of the element that could not be decoded.
   @usableFromInline
   func decodingFailure(_ error: any Error, _ key: UnsafeRawBufferPointer) -> any Error {

@@ -65,7 +65,8 @@ extension ArchiveQuery {
   /// Deletes the results, in one step: all of them, or none. Nobody changes them meanwhile; what
   /// others insert meanwhile stays.
   ///
-  /// Elements are decoded only if the filters need more than an index or the primary key tells.
+  /// Elements are decoded only if the filters need more than an index or the primary key tells, or
+  /// what cannot be decoded is left out: that stays.
   ///
   /// - Parameter durability: What the deletion survives once this has returned; that of the
   ///   archive by default.
@@ -116,7 +117,7 @@ extension ArchiveQuery {
     _ keys: inout ArchiveKeys, _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [(id: Element.ID, version: UInt64)] {
     let plan = try ArchivePlan(stages, of: archive, wanted: nil)
-    guard plan.stages.isEmpty, plan.route.isComplete, plan.route.paths.count == 1 else {
+    guard plan.stages.isEmpty, archive.needsNoElements(for: plan.route) else {
       return try run(goesOn: goesOn).rows.map { ($0.element.id, $0.version) }
     }
     let scan = try archive.scanKeys(plan.route, goesOn)

@@ -63,7 +63,8 @@ extension ArchiveQuery {
   /// Counts the results.
   ///
   /// If there are no filters, or one index says all that they say, no element is read or
-  /// decoded: then one whose bytes are damaged counts, too.
+  /// decoded: then one whose bytes are damaged counts, too. But all are decoded where
+  /// ``ArchiveConfiguration/undecodable-swift.property`` is `.skip`, and those count that can be.
   ///
   /// - Returns: How many results there are. Expired elements do not count.
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,

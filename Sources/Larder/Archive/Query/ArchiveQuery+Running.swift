@@ -52,13 +52,16 @@ extension ArchiveQuery {
     var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
     pipeline.isCounting = isCounting
     if pipeline.isOver { return outcome }
-    try walk.run { try pipeline.add($0) }
+    try walk.run { row in
+      var row = row
+      // As behind any sort, the next one keeps the order, and not that of the keys.
+      if plan.sorting != nil { row.place = nil }
+      return try pipeline.add(row)
+    }
     outcome.examined = walk.examined + (earlier?.examined ?? 0)
     outcome.decoded = walk.decoded + (earlier?.decoded ?? 0)
     if walk.gaveUp {
-      var other = plan
-      other.route = plan.route.next
-      return try run(other, wanted, isCounting, fetch, goesOn, after: outcome)
+      return try run(plan.next, wanted, isCounting, fetch, goesOn, after: outcome)
     }
     try pipeline.finish()
     outcome.count = pipeline.count
@@ -73,9 +76,8 @@ extension ArchiveQuery {
     _ plan: ArchivePlan<Element>, wanted: Int?, _ fetch: ArchiveFetch<Element>?,
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [Element] {
-    var plan = plan
     // A scan has spent its budget already.
-    if plan.route.budget < .max { plan.route = plan.route.next }
+    let plan = plan.route.budget < .max ? plan.next : plan
     return try run(plan, wanted, false, fetch, goesOn).rows.map { $0.element }
   }
 
@@ -107,10 +109,7 @@ extension ArchiveQuery {
 
   private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
     var plan = try ArchivePlan(stages, of: archive, wanted: 1)
-    guard plan.stages.isEmpty, plan.route.paths.count == 1 || plan.ordersByKey else {
-      return try run(goesOn: goesOn).rows.last?.element
-    }
-    while true {
+    while plan.stages.isEmpty, plan.route.paths.count == 1 || plan.ordersByKey {
       let walk = ArchiveWalk(archive: archive, plan: plan)
       walk.goesOn = goesOn
       walk.isLimited = true
@@ -121,8 +120,9 @@ extension ArchiveQuery {
         return false
       }
       if !walk.gaveUp { return last }
-      plan.route = plan.route.next
+      plan = plan.next
     }
+    return try run(goesOn: goesOn).rows.last?.element
   }
 
   /// Counts the results.
@@ -141,7 +141,7 @@ extension ArchiveQuery {
     // Which elements get through a limit matters only if a filter comes behind it.
     let isAllInNumbers = query.stages.drop { $0.isFilter }.allSatisfy(\.isInNumbers)
     let plan = try ArchivePlan(query.stages, of: archive, wanted: nil, inOrder: !isAllInNumbers)
-    guard isAllInNumbers, plan.route.isComplete, plan.route.paths.count == 1 else {
+    guard isAllInNumbers, archive.needsNoElements(for: plan.route) else {
       return try query.run(plan, nil, true, nil, goesOn).count
     }
     let format = archive.store.indexFormat.load(ordering: .acquiring)
@@ -157,6 +157,14 @@ extension ArchiveQuery {
       case .filter, .sort: count
       }
     }
+  }
+}
+
+extension Archive {
+  /// Whether all that a route finds are results, and what it finds needs no look: of elements that
+  /// are left out, only decoding tells.
+  func needsNoElements(for route: ArchiveRoute) -> Bool {
+    route.isComplete && route.paths.count == 1 && undecodable == .fail
   }
 }
 

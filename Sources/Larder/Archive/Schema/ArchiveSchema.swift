@@ -145,6 +145,11 @@ extension ArchiveSchema {
   /// The earliest version that steps lead on from.
   var oldest: Int { version - migrations.count }
 
+  /// Whether an element is of a later version, and not to be decoded as it is.
+  func isOutdated(by tag: UnsafeRawBufferPointer) -> Bool {
+    !readsLaterVersions && Self.version(tag).map { $0 > version } ?? false
+  }
+
   /// Decodes an element of whatever version.
   func decode(
     _ value: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, _ coder: Coder<Element>,

@@ -164,12 +164,21 @@ struct ArchiveSchemaTests {
 
   @Test func aReaderOfAnEarlierVersionNotices() throws {
     try fill()
-    let reader = try open(RecordV1.self) { $0.isReadOnly = true }
-    #expect(try reader.get(3) == RecordV1(id: 3))
+    let readers = try [ArchiveConfiguration.Undecodable.fail, .skip].map { undecodable in
+      try open(RecordV1.self) {
+        $0.isReadOnly = true
+        $0.undecodable = undecodable
+      }
+    }
+    for reader in readers { #expect(try reader.get(3) == RecordV1(id: 3)) }
     let archive = try open(RecordV3.self, Self.third)
-    #expect(errorCode { try reader.get(3) } == .incompatibleVersion)
-    #expect(errorCode { try reader.everything } == .incompatibleVersion)
-    #expect(errorCode { try reader.query.results() } == .incompatibleVersion)
+    for reader in readers {
+      #expect(errorCode { try reader.get(3) } == .incompatibleVersion)
+      #expect(errorCode { try reader.everything } == .incompatibleVersion)
+      #expect(errorCode { try reader.query.results() } == .incompatibleVersion)
+      #expect(errorCode { try reader.query.first() } == .incompatibleVersion)
+      #expect(errorCode { try reader.where { $0.name > "" }.count() } == .incompatibleVersion)
+    }
     try archive.close()
     #expect(errorCode { try open(RecordV1.self) { $0.isReadOnly = true } } == .incompatibleVersion)
   }

@@ -122,14 +122,6 @@ public struct ArchiveProperty<Element: Sendable, Value: Sendable>: Sendable {
     return ArchiveCondition(hint(ranges, isMet), other: other) { try isMet(read($0)) }
   }
 
-  /// The same of a relation to a value.
-  @inlinable
-  func condition(
-    _ range: ArchiveRange?, _ isMet: @escaping @Sendable (Value) throws -> Bool
-  ) -> ArchiveCondition<Element> {
-    condition(range.map { ArchiveRanges($0) }, isMet)
-  }
-
   @inlinable
   func hint(_ ranges: ArchiveRanges?, _ isMet: (Value) throws -> Bool) -> ArchiveHint {
     let hint = ranges.map { ArchiveHint.values(keyPath, $0) } ?? .nothing

@@ -12,7 +12,7 @@ extension ArchiveProperty {
   public func satisfies(
     _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> ArchiveCondition<Element> {
-    condition(nil as ArchiveRanges?, isValid)
+    condition(nil, isValid)
   }
 
   /// Elements whose property is nil.
@@ -27,7 +27,7 @@ extension ArchiveProperty {
   public static func == <Wrapped>(
     property: Self, none: _OptionalNilComparisonType
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange(.equal, Value.none)) { $0 == nil }
+    property.condition(ArchiveRanges(.equal, Value.none)) { $0 == nil }
   }
 
   /// Elements whose property is not nil.
@@ -42,7 +42,7 @@ extension ArchiveProperty {
   public static func != <Wrapped>(
     property: Self, none: _OptionalNilComparisonType
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange.notNil) { $0 != nil }
+    property.condition(ArchiveRanges.notNil) { $0 != nil }
   }
 }
 
@@ -96,7 +96,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func < (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.less, bound)) { ArchiveComparison.isLess($0, bound) }
+    property.condition(ArchiveRanges(.less, bound)) { ArchiveComparison.isLess($0, bound) }
   }
 
   /// Elements whose property is a bound or below it.
@@ -108,7 +108,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func <= (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.lessOrEqual, bound)) { ArchiveComparison.isAtMost($0, bound) }
+    property.condition(ArchiveRanges(.lessOrEqual, bound)) { ArchiveComparison.isAtMost($0, bound) }
   }
 
   /// Elements whose property is above a bound.
@@ -120,7 +120,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func > (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.greater, bound)) { ArchiveComparison.isLess(bound, $0) }
+    property.condition(ArchiveRanges(.greater, bound)) { ArchiveComparison.isLess(bound, $0) }
   }
 
   /// Elements whose property is a bound or above it.
@@ -132,7 +132,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func >= (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.greaterOrEqual, bound)) {
+    property.condition(ArchiveRanges(.greaterOrEqual, bound)) {
       ArchiveComparison.isAtMost(bound, $0)
     }
   }
@@ -162,7 +162,7 @@ extension ArchiveProperty {
   public static func < <Wrapped: Comparable & Sendable>(
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange(.less, wrapped: bound)) {
+    property.condition(ArchiveRanges(.less, wrapped: bound)) {
       $0.map { ArchiveComparison.isLess($0, bound) } ?? false
     }
   }
@@ -178,7 +178,7 @@ extension ArchiveProperty {
   public static func <= <Wrapped: Comparable & Sendable>(
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange(.lessOrEqual, wrapped: bound)) {
+    property.condition(ArchiveRanges(.lessOrEqual, wrapped: bound)) {
       $0.map { ArchiveComparison.isAtMost($0, bound) } ?? false
     }
   }
@@ -194,7 +194,7 @@ extension ArchiveProperty {
   public static func > <Wrapped: Comparable & Sendable>(
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange(.greater, wrapped: bound)) {
+    property.condition(ArchiveRanges(.greater, wrapped: bound)) {
       $0.map { ArchiveComparison.isLess(bound, $0) } ?? false
     }
   }
@@ -210,7 +210,7 @@ extension ArchiveProperty {
   public static func >= <Wrapped: Comparable & Sendable>(
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    property.condition(ArchiveRange(.greaterOrEqual, wrapped: bound)) {
+    property.condition(ArchiveRanges(.greaterOrEqual, wrapped: bound)) {
       $0.map { ArchiveComparison.isAtMost(bound, $0) } ?? false
     }
   }

@@ -12,7 +12,7 @@ extension ArchiveProperty where Value: Collection, Value.Element: Equatable & Se
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1), and O(members) for each element.
   public func contains(_ member: Value.Element) -> ArchiveCondition<Element> {
-    condition(nil as ArchiveRanges?) { $0.contains(member) }
+    condition(nil) { $0.contains(member) }
   }
 
   /// Elements whose collection has one of some members, or more.
@@ -22,7 +22,7 @@ extension ArchiveProperty where Value: Collection, Value.Element: Equatable & Se
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1), and O(members²) for each element.
   public func contains(anyOf members: [Value.Element]) -> ArchiveCondition<Element> {
-    condition(nil as ArchiveRanges?) { value in members.contains { value.contains($0) } }
+    condition(nil) { value in members.contains { value.contains($0) } }
   }
 
   /// Elements whose collection has each of some members.
@@ -32,7 +32,7 @@ extension ArchiveProperty where Value: Collection, Value.Element: Equatable & Se
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1), and O(members²) for each element.
   public func contains(allOf members: [Value.Element]) -> ArchiveCondition<Element> {
-    condition(nil as ArchiveRanges?) { value in members.allSatisfy { value.contains($0) } }
+    condition(nil) { value in members.allSatisfy { value.contains($0) } }
   }
 }
 
@@ -46,7 +46,7 @@ extension ArchiveProperty where Value == String {
   /// - Complexity: O(1), and O(length) for each element.
   public func contains(_ text: String, caseSensitive: Bool = true) -> ArchiveCondition<Element> {
     let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
-    return condition(nil as ArchiveRanges?) { search.isFound(in: $0) }
+    return condition(nil) { search.isFound(in: $0) }
   }
 
   /// Elements in whose text a regular expression matches anywhere.
@@ -57,7 +57,7 @@ extension ArchiveProperty where Value == String {
   /// - Complexity: O(pattern), and matching for each element.
   public func matches(regex pattern: String) -> ArchiveCondition<Element> {
     let regex = ArchiveRegex(pattern)
-    return condition(nil as ArchiveRanges?) { try regex.matches($0) }
+    return condition(nil) { try regex.matches($0) }
   }
 
   /// Elements whose text begins with another.
@@ -66,7 +66,7 @@ extension ArchiveProperty where Value == String {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1), and O(prefix) for each element.
   public func hasPrefix(_ prefix: String) -> ArchiveCondition<Element> {
-    condition(ArchiveRange.prefix(prefix)) { $0.hasPrefix(prefix) }
+    condition(ArchiveRanges.prefix(prefix)) { $0.hasPrefix(prefix) }
   }
 }
 
@@ -80,7 +80,7 @@ extension ArchiveProperty where Value == String? {
   /// - Complexity: O(1), and O(length) for each element.
   public func contains(_ text: String, caseSensitive: Bool = true) -> ArchiveCondition<Element> {
     let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
-    return condition(nil as ArchiveRanges?) { $0.map { search.isFound(in: $0) } ?? false }
+    return condition(nil) { $0.map { search.isFound(in: $0) } ?? false }
   }
 
   /// Elements in whose text a regular expression matches anywhere.
@@ -91,7 +91,7 @@ extension ArchiveProperty where Value == String? {
   /// - Complexity: O(pattern), and matching for each element.
   public func matches(regex pattern: String) -> ArchiveCondition<Element> {
     let regex = ArchiveRegex(pattern)
-    return condition(nil as ArchiveRanges?) { try $0.map { try regex.matches($0) } ?? false }
+    return condition(nil) { try $0.map { try regex.matches($0) } ?? false }
   }
 
   /// Elements whose text begins with another.
@@ -100,7 +100,7 @@ extension ArchiveProperty where Value == String? {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1), and O(prefix) for each element.
   public func hasPrefix(_ prefix: String) -> ArchiveCondition<Element> {
-    condition(ArchiveRange.prefix(prefix, isOptional: true)) {
+    condition(ArchiveRanges.prefix(prefix, isOptional: true)) {
       $0?.hasPrefix(prefix) ?? false
     }
   }

@@ -85,52 +85,34 @@ final class ArchiveCatalog: Sendable {
   /// What the facts say about the index of that number.
   func path(by number: Int, _ facts: ArchiveFacts) -> ArchivePath {
     let index = indexes[number]
-    let properties = properties[number]
     var path = ArchivePath(index: index)
-    guard let first = facts.ranges(of: properties[0]) else { return path }
-    if properties.count == 1, first.strength > 0, first.parts.count <= Self.mostRanges {
-      path.add(first)
-      path.ranges = first.parts.map(\.cut)
-      path.isExact = path.isExact && path.ranges.allSatisfy(\.isExact)
-      path.strength = first.areValues ? 3 : first.strength
-      path.fixedCount = first.areValues && first.parts.count == 1 && path.isExact ? 1 : 0
-      return path
-    }
+    // Of the parts before, each of which has one of some values.
     var prefixes: [[UInt8]] = [[]]
-    for (number, part) in index.parts.enumerated() {
-      guard let known = facts.ranges(of: properties[number]), known.strength > 0 else { break }
-      let isLast = number == index.parts.count - 1
-      path.add(known)
+    for (place, part) in index.parts.enumerated() {
+      let property = properties[number][place]
+      guard let known = facts.ranges(of: property), known.strength > 0 else { break }
       let areMany = prefixes.count * max(1, known.parts.count) > Self.mostRanges
-      guard known.areValues, !areMany else {
-        let parts = areMany ? [known.hull] : known.parts
-        path.isExact = path.isExact && !areMany
-        path.strength += parts.map(\.strength).min() ?? 3
-        path.ranges = prefixes.flatMap { prefix in
-          parts.map { part.range($0, behind: prefix, isLast: isLast).cut }
-        }
-        path.isExact = path.isExact && path.ranges.allSatisfy(\.isExact)
-        return path
+      let isLast = place == index.parts.count - 1
+      path.add(known, of: property, isWhole: !areMany)
+      if path.fixedCount == place, known.isValue { path.fixedCount += 1 }
+      let parts = areMany ? known.hull.parts : known.parts
+      path.ranges = prefixes.flatMap { prefix in
+        parts.map { part.range($0, behind: prefix, isLast: isLast) }
       }
-      path.strength += 3
-      let isFixed = path.fixedCount == number && known.parts.count == 1 && known.isExact
+      if areMany || isLast || !known.areValues { break }
       prefixes = prefixes.flatMap { prefix in
-        known.parts.map { value in
+        parts.map { value in
           var bytes = prefix
-          let added = value.lower?.bytes ?? []
-          if isLast { bytes += added } else { part.append(added, to: &bytes) }
+          part.append(value.only ?? [], to: &bytes)
           return bytes
         }
       }
-      if isFixed { path.fixedCount += 1 }
-      if prefixes.isEmpty { break }
     }
-    let isWhole = path.usedCount == index.parts.count
-    path.ranges = prefixes.map { isWhole ? ArchiveRange(only: $0) : ArchiveIndexPart.whole($0) }
-      .map(\.cut)
-    // What is cut is not one value any more.
-    if !path.ranges.allSatisfy(\.isExact) {
+    let kept = ArchiveRanges(path.ranges).cut
+    path.ranges = kept.parts
+    if !kept.isExact {
       path.isExact = false
+      // What is cut is not one value any more.
       path.fixedCount = 0
     }
     return path
@@ -140,31 +122,29 @@ final class ArchiveCatalog: Sendable {
   func pathByKey(_ facts: ArchiveFacts) -> ArchivePath {
     var path = ArchivePath()
     guard let found = facts.ranges(of: Self.key).flatMap({ keyRanges($0) }) else { return path }
-    path.add(found)
-    path.ranges = found.parts.count > Self.mostRanges ? [found.hull] : found.parts
-    path.isExact = path.isExact && found.parts.count <= Self.mostRanges
-    path.strength = found.strength
+    let areMany = found.parts.count > Self.mostRanges
+    path.add(found, of: Self.key, isWhole: !areMany)
+    path.ranges = areMany ? found.hull.parts : found.parts
     return path
   }
 
   /// The same of the bytes of keys; nil if their bytes cannot tell.
   private func keyRanges(_ ranges: ArchiveRanges) -> ArchiveRanges? {
-    if hasSortedKeys, ranges.members == nil, !ranges.areValues { return ranges }
     // Each value may have been stored in several forms.
-    var values = ranges.members?.map(\.value) ?? []
-    if ranges.members == nil {
-      guard ranges.areValues else { return nil }
-      values = ranges.parts.compactMap { $0.lower?.value }
-      if values.count != ranges.parts.count { return nil }
+    var values = ranges.members?.map(\.value)
+    if values == nil, ranges.areValues {
+      let named = ranges.parts.compactMap(\.value)
+      if named.count == ranges.parts.count { values = named }
     }
+    guard let values else { return hasSortedKeys ? ranges : nil }
     var found: [ArchiveRange] = []
     for value in values {
       // What is no key is no element's.
       guard let forms = try? keyBytes(value) else { continue }
       if forms.isEmpty { return nil }
-      found += forms.map { ArchiveRange(only: $0, value: ArchiveShown(value: value)) }
+      found += forms.map { ArchiveRange(only: $0, ArchiveShown(value: value)) }
     }
-    return ArchiveRanges(found)
+    return ArchiveRanges(found, isExact: ranges.isExact)
   }
 }
 
@@ -176,10 +156,11 @@ private struct ArchiveShown: @unchecked Sendable, CustomStringConvertible {
 
 extension ArchivePath {
   /// Takes a fact into account.
-  fileprivate mutating func add(_ ranges: ArchiveRanges) {
+  fileprivate mutating func add(_ ranges: ArchiveRanges, of property: Int, isWhole: Bool) {
     shown.append(ranges)
-    usedCount += 1
-    isExact = isExact && ranges.isExact
+    used.append(property)
+    strength += ranges.strength
+    isExact = isExact && ranges.isExact && isWhole
   }
 }
 

@@ -12,15 +12,6 @@ indirect enum ArchiveHint: Sendable {
   /// Anything.
   case nothing
 
-  /// Whether everything passes of which it is true.
-  var isExact: Bool {
-    switch self {
-    case .values(_, let ranges), .named(_, let ranges): ranges.isExact
-    case .all(let hints), .any(let hints): hints.allSatisfy(\.isExact)
-    case .nothing: false
-    }
-  }
-
   static func either(_ a: ArchiveHint, _ b: ArchiveHint) -> ArchiveHint {
     if case .values(let path, let ranges) = a, case .values(let other, let others) = b,
       path == other

@@ -124,7 +124,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       let plan = try plan ?? makePlan()
       if query.transaction == nil && plan.isContinuous && place?.isExact ?? true {
         page = try read(plan, goesOn)
-      } else {
+      }
+      if page == nil {
         rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
       }
     }
@@ -146,9 +147,11 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   }
 
   /// Goes on behind the last place.
+  ///
+  /// - Returns: nil if all that is left has to be sorted.
   private mutating func read(
     _ plan: ArchivePlan<Element>, _ goesOn: @escaping @Sendable () -> Bool
-  ) throws -> [Element] {
+  ) throws -> [Element]? {
     let walk = ArchiveWalk(archive: query.archive, plan: plan)
     walk.goesOn = goesOn
     walk.isLimited = true
@@ -161,6 +164,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       last = row.place
       return try pipeline.add(row)
     }
+    if walk.gaveUp { return nil }
     let page = pipeline.take().map { $0.element }
     self.pipeline = pipeline
     place = last

@@ -4,14 +4,14 @@
 struct ArchivePath: Sendable {
   /// nil: by primary key.
   var index: ArchiveIndexShape?
-  /// In order; none: there is nothing to be found.
+  /// In order, and apart from each other; none: there is nothing to be found.
   var ranges = everything
   /// What the ranges are made of, of each of the index's first properties, to be shown.
   var shown: [ArchiveRanges] = []
   /// How many of the index's first properties have one value each.
   var fixedCount = 0
-  /// How many facts it takes into account.
-  var usedCount = 0
+  /// The properties of which it takes into account all that is known.
+  var used: [Int] = []
   /// How much it leaves out, as far as one can tell.
   var strength = 0
   /// Whether what it finds is what the facts allow that it takes into account.
@@ -71,11 +71,11 @@ struct ArchiveRoute: Sendable {
     return route
   }
 
-  /// What finds the same in another way: in the end every element is looked at.
+  /// What finds the same in another way: in the end in any order, to be sorted.
   var next: ArchiveRoute {
-    var next = others.first ?? ArchiveRoute()
-    next.counted = counted
-    return next
+    let other = others.first ?? self
+    return ArchiveRoute(
+      paths: other.paths, needsKeys: true, isComplete: other.isComplete, counted: counted)
   }
 
   func selection(_ range: ArchiveRange, of path: ArchivePath, descends: Bool) -> StoreSelection {

@@ -77,6 +77,18 @@ struct ArchivePlan<Element: Sendable>: Sendable {
     self.stages = Array(stages[at...])
   }
 
+  /// What finds the same in another way.
+  var next: ArchivePlan {
+    var next = self
+    next.route = route.next
+    if let sorting {
+      next.stages.insert(.sort(sorting), at: 0)
+      next.sorting = nil
+      next.isSortedLater = true
+    }
+    return next
+  }
+
   /// Whether whoever sorts later has to know the primary keys, because elements are not found in
   /// their order.
   var needsKeys: Bool { isSortedLater && route.needsKeys }

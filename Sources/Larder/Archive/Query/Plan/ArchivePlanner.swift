@@ -94,7 +94,8 @@ struct ArchivePlanner {
   }
 
   private func isComplete(_ path: ArchivePath, _ facts: ArchiveFacts) -> Bool {
-    facts.isExact && path.isExact && facts.choices.isEmpty && path.usedCount == facts.values.count
+    facts.isExact && path.isExact && facts.choices.isEmpty
+      && facts.values.allSatisfy { path.used.contains($0.property) }
   }
 
   /// The paths that leave something out, and what alternatives make of several.
@@ -172,8 +173,7 @@ struct ArchivePlanner {
     var sort = sort[...]
     // Of one value there is no order.
     sort.removeAll { key in
-      guard let ranges = key.property.flatMap({ facts.ranges(of: $0) }) else { return false }
-      return ranges.parts.count == 1 && ranges.areValues && ranges.isExact && ranges.members == nil
+      key.property.flatMap { facts.ranges(of: $0) }?.isValue ?? false
     }
     var order = Order(path: path, isDescending: false, isComplete: isComplete(path, facts))
     guard let first = sort.first else { return path.isInOrderOfKeys ? order : nil }

@@ -18,10 +18,9 @@ struct ArchivePlace: Sendable {
 
   /// Whether whoever comes behind it can be found by it alone: not behind a value that the
   /// index has cut, nor behind a key that the store orders by more than its bytes.
-  var isExact: Bool { value.count < ArchiveIndex<Never>.maximumCount && !hasLongKey }
-
-  /// Whether the store orders the key by more than its bytes.
-  var hasLongKey: Bool { key.count > ArchiveRoute.longKey }
+  var isExact: Bool {
+    value.count < ArchiveIndex<Never>.maximumCount && key.count <= ArchiveRoute.longKey
+  }
 }
 
 extension Array {

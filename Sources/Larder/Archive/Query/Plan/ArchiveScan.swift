@@ -70,7 +70,7 @@ final class ArchiveScan {
       }
       examined += 1
       if examined & 63 == 0, !goesOn() { throw CancellationError() }
-      if examined > route.budget || (route.isSorted && !isOfKeys && isCut) {
+      if examined > route.budget || !(isOfKeys || isPlaced) {
         isInOrder = false
         return nil
       }
@@ -90,8 +90,6 @@ final class ArchiveScan {
   @usableFromInline
   func keep() {
     kept.append(entry.key, entry.sequence)
-    // The store has them in an order of its own.
-    if entry.key.count > ArchiveRoute.longKey { isInOrder = false }
   }
 
   /// The numbers of the results in the order of their keys.
@@ -102,26 +100,23 @@ final class ArchiveScan {
   @usableFromInline
   func end() { cursor = nil }
 
-  /// Of such a value or key the store sees the beginning only.
-  private var isCut: Bool {
-    isByIndex
-      ? entry.indexValue.count >= ArchiveIndex<Never>.maximumCount
-      : entry.key.count >= ArchiveRoute.longKey
+  /// Whether the store has put it into order by all of its value and key, as far as they matter.
+  private var isPlaced: Bool {
+    if !route.needsKeys, entry.key.count > ArchiveRoute.longKey { return false }
+    return !route.isSorted || !isByIndex
+      || entry.indexValue.count < ArchiveIndex<Never>.maximumCount
   }
 
-  /// The next range with anything in it; nil if there are no more.
+  /// Selects the next range; nil if there are no more.
   private func nextSelection() -> StoreSelection? {
-    while let (path, range) = nextRange() {
-      if range.isEmpty { continue }
-      var selection = route.selection(range, of: path, descends: route.isDescending)
-      selection.indexFormat = indexFormat
-      selection.isWithoutExpiry = true
-      selection.isWithoutValues = isOfKeys
-      selection.expected = expected
-      isByIndex = selection.index != nil
-      return selection
-    }
-    return nil
+    guard let (path, range) = nextRange() else { return nil }
+    var selection = route.selection(range, of: path, descends: route.isDescending)
+    selection.indexFormat = indexFormat
+    selection.isWithoutExpiry = true
+    selection.isWithoutValues = isOfKeys
+    selection.expected = expected
+    isByIndex = selection.index != nil
+    return selection
   }
 
   private func nextRange() -> (ArchivePath, ArchiveRange)? {
@@ -146,7 +141,7 @@ final class ArchiveScan {
 }
 
 extension ArchiveRoute {
-  /// From so many bytes on, keys may share what the store puts them into order by.
+  /// Keys with more bytes may share what the store puts them into order by.
   static var longKey: Int { 494 }
 
   /// Whether the store lists the elements in the order that the route stands for.
@@ -181,12 +176,6 @@ extension Archive {
     let format = store.indexFormat.load(ordering: .acquiring)
     if route.paths.contains(where: { $0.index != nil }) { _ = try unindexedCount() }
     return format
-  }
-
-  /// Throws why an element cannot be decoded, unless such elements are left out.
-  @usableFromInline
-  func leaveOut(_ error: any Error, _ key: UnsafeRawBufferPointer) throws {
-    if undecodable == .fail { throw decodingFailure(error, key) }
   }
 }
 
@@ -241,7 +230,7 @@ extension ArchivePlan {
           ? try fetch(found.key, found.version, found.value)
           : try archive.decode(found.value, tag: found.tag)
       } catch {
-        try archive.leaveOut(error, found.key)
+        try archive.leaveOut(error, found.key, tag: found.tag)
         continue
       }
       for filter in filters where try !filter.isMet(element) { continue entries }

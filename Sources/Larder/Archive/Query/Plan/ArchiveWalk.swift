@@ -70,6 +70,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     wantsPlaces = plan.needsKeys || hasOthers
   }
 
+  /// The route's way is not enough.
+  private struct RouteFailure: Error {}
+
+  /// Whether elements have to come out of the store in the order of their keys. Long ones do not.
+  private var reliesOnKeys: Bool { !plan.route.needsKeys && (isByIndex || !isSorted) }
+
   private var descends: Bool { plan.route.isDescending != isReversed }
   /// Elements of one value come out of the store the wrong way round.
   private var turnsRound: Bool { isByIndex && descends != isReversed }
@@ -81,6 +87,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ///   - deliver: Says whether to go on.
   func run(
     after place: ArchivePlace? = nil, _ deliver: (ArchiveRow<Element>) throws -> Bool
+  ) throws {
+    do { try runThrough(after: place, deliver) } catch is RouteFailure { gaveUp = true }
+  }
+
+  private func runThrough(
+    after place: ArchivePlace?, _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws {
     format = archive.store.indexFormat.load(ordering: .acquiring)
     if plan.route.paths.contains(where: { $0.index != nil }) {
@@ -94,8 +106,6 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       rows.append(row)
       return true
     }
-    if rows.contains(where: { $0.place?.hasLongKey ?? false }) { gaveUp = true }
-    if gaveUp { return }
     for row in rows.sorted(by: []) where try !deliver(row) { return }
   }
 
@@ -112,12 +122,11 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     for (number, part) in parts.enumerated() {
       path = paths[part.path]
       isByIndex = path.index != nil
-      let selection = selection(part)
-      if number > 0 { try cursor.seek(selection) }
+      if number > 0 { try cursor.seek(selection(part)) }
       let goesOn =
         turnsRound || isSorted
-        ? try pass(&cursor, selection, deliver) : try passForwards(&cursor, deliver)
-      if !goesOn || gaveUp { return }
+        ? try pass(&cursor, part, deliver) : try passForwards(&cursor, deliver)
+      if !goesOn { return }
     }
     _ = try deliverGroup(deliver)
   }
@@ -133,11 +142,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       while try cursor.next({ entry in
         try examine()
         keys.append(entry.key, entry.sequence)
-        // The store has them in an order of its own.
-        if entry.key.count > Self.longKey { gaveUp = true }
       }) {}
     }
-    if gaveUp { return }
     let order = keys.order()
     path = ArchivePath()
     isByIndex = false
@@ -162,9 +168,10 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     let paths = plan.route.paths
     var parts: [(path: Int, range: ArchiveRange)] = []
     for (number, path) in paths.enumerated() {
-      for var range in path.ranges {
-        if let place { range.begin(behind: place, isByKey: path.index == nil, descends) }
-        if !range.isEmpty { parts.append((number, range)) }
+      for range in path.ranges {
+        let rest =
+          place.map { range.rest(behind: $0, isByKey: path.index == nil, descends) } ?? range
+        if !rest.isEmpty { parts.append((number, rest)) }
       }
     }
     return descends ? parts.reversed() : parts
@@ -187,25 +194,22 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ///
   /// - Returns: whether more is wanted.
   private func pass(
-    _ cursor: inout StoreCursor, _ range: StoreSelection,
+    _ cursor: inout StoreCursor, _ part: (path: Int, range: ArchiveRange),
     _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws -> Bool {
-    var selection = range
+    var rest = part.range
     while true {
       let (isWanted, crowded) = try passGroups(&cursor, deliver)
       guard isWanted, let crowded else { return isWanted }
-      var inner = selection
+      let value = ArchiveRange(only: crowded)
+      var inner = selection((part.path, value))
       inner.isDescending.toggle()
-      inner.setLower(crowded)
-      inner.setUpper(crowded, isExclusive: false)
       try cursor.seek(inner)
       guard try passForwards(&cursor, deliver) else { return false }
-      if descends {
-        selection.setUpper(crowded, isExclusive: true)
-      } else {
-        selection.setLower(crowded, isExclusive: true)
-      }
-      try cursor.seek(selection)
+      rest =
+        descends
+        ? ArchiveRange(rest.lower, to: value.lower) : ArchiveRange(value.upper, to: rest.upper)
+      try cursor.seek(selection((part.path, rest)))
     }
   }
 
@@ -257,12 +261,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     var isWanted = true
     while isWanted,
       try cursor.next({ entry in
-        if examined == plan.route.budget {
-          gaveUp = true
-          isWanted = false
-        } else if let row = try read(&entry) {
-          isWanted = try deliver(row)
-        }
+        if examined == plan.route.budget { throw RouteFailure() }
+        if let row = try read(&entry) { isWanted = try deliver(row) }
       })
     {}
     return isWanted
@@ -324,6 +324,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     guard let element = try element(of: entry) else { return nil }
     if try !isIncluded(element) { return nil }
     if given != nil, given?.insert([UInt8](entry.key)).inserted == false { return nil }
+    if reliesOnKeys, entry.key.count > Self.longKey { throw RouteFailure() }
     var row = ArchiveRow(element: element, version: entry.sequence)
     if wantsPlaces {
       row.place = ArchivePlace(value: [UInt8](entry.indexValue), key: [UInt8](entry.key))
@@ -342,7 +343,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       decoded += 1
       return try coder.decode(entry.value)
     } catch {
-      if archive.undecodable == .fail { throw archive.decodingFailure(error, entry.key) }
+      try archive.leaveOut(error, entry.key, tag: entry.extended)
       undecodable += 1
       return nil
     }
@@ -356,9 +357,14 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 }
 
 extension ArchiveRange {
-  /// Leaves out what is before a place; by index, the elements of its value stay.
-  fileprivate mutating func begin(behind place: ArchivePlace, isByKey: Bool, _ descends: Bool) {
-    let bound = Bound(bytes: isByKey ? place.key : place.value, isExclusive: isByKey)
-    formIntersection(descends ? ArchiveRange(upper: bound) : ArchiveRange(lower: bound))
+  /// What of it is behind a place; by index, with the elements of its value.
+  fileprivate func rest(
+    behind place: ArchivePlace, isByKey: Bool, _ descends: Bool
+  ) -> ArchiveRange {
+    let found = ArchiveRange(only: isByKey ? place.key : place.value)
+    return intersection(
+      descends
+        ? ArchiveRange(to: isByKey ? found.lower : found.upper)
+        : ArchiveRange(isByKey ? found.upper : found.lower))
   }
 }

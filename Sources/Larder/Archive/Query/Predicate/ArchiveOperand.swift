@@ -153,21 +153,3 @@ extension ArchivePredicate {
       })
   }
 }
-
-extension ArchiveRanges {
-  /// The same of optional values, which are not nil.
-  @usableFromInline var wrapped: ArchiveRanges? {
-    if members != nil { return nil }
-    func wrap(_ bound: ArchiveRange.Bound?) -> ArchiveRange.Bound? {
-      bound.map {
-        ArchiveRange.Bound(bytes: [1] + $0.bytes, isExclusive: $0.isExclusive, value: $0.value)
-      }
-    }
-    return ArchiveRanges(
-      parts.map {
-        ArchiveRange(
-          lower: wrap($0.lower) ?? ArchiveRange.notNil.lower, upper: wrap($0.upper),
-          isExact: $0.isExact)
-      })
-  }
-}

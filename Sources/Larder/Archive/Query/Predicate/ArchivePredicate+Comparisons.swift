@@ -36,9 +36,9 @@ extension PredicateExpressions.Comparison: ArchiveTestable {
     // With the constant on the left it is the other way round.
     let isMirrored = ArchivePredicate.constant(lhs) != nil
     func test(
-      _ relation: ArchiveRange.Relation, _ isMet: @escaping (LHS.Output) -> Bool
+      _ relation: ArchiveRanges.Relation, _ isMet: @escaping (LHS.Output) -> Bool
     ) -> ArchiveCondition<Subject> {
-      operand.condition(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
+      operand.condition(ArchiveRanges(relation, value), isMet: isMet)
     }
     switch (op, isMirrored) {
     case (.lessThan, false), (.greaterThan, true):
@@ -105,38 +105,5 @@ extension PredicateExpressions.ClosedRange: ArchiveBounds {
       lower <= upper
     else { return nil }
     return (lower...upper) as? Range
-  }
-}
-
-extension ArchiveRanges {
-  /// Any value but one; nil if only a test can tell.
-  @usableFromInline
-  init?<Value: Equatable>(butFor value: Value) {
-    if (value as? any ArchiveOptional)?.isNil == true {
-      self.init(ArchiveRange.notNil)
-    } else if let others = ArchiveRange(.equal, value).flatMap({ ArchiveRanges($0).complement }) {
-      self = others
-    } else {
-      return nil
-    }
-  }
-
-  /// The values of one of Swift's ranges; nil if only a test can tell.
-  @inlinable
-  init?<Bounds: RangeExpression>(of range: Bounds) {
-    var bounds: ArchiveRange?
-    if let range = range as? Range<Bounds.Bound> {
-      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound, .less, range.upperBound)
-    } else if let range = range as? ClosedRange<Bounds.Bound> {
-      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound, .lessOrEqual, range.upperBound)
-    } else if let range = range as? PartialRangeFrom<Bounds.Bound> {
-      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound)
-    } else if let range = range as? PartialRangeUpTo<Bounds.Bound> {
-      bounds = ArchiveRange(.less, range.upperBound)
-    } else if let range = range as? PartialRangeThrough<Bounds.Bound> {
-      bounds = ArchiveRange(.lessOrEqual, range.upperBound)
-    }
-    guard let bounds else { return nil }
-    self.init(bounds)
   }
 }

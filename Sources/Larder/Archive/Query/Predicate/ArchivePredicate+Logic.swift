@@ -82,7 +82,7 @@ extension PredicateExpressions.SequenceStartsWith: ArchiveTestable {
       let beginning = ArchivePredicate.constant(prefix)
     else { return nil }
     let isText = Base.Output.self == String.self
-    let text = isText ? (beginning as? String).map { ArchiveRange.prefix($0) } : nil
-    return operand.condition(text.map { ArchiveRanges($0) }) { $0.starts(with: beginning) }
+    let text = isText ? (beginning as? String).map { ArchiveRanges.prefix($0) } : nil
+    return operand.condition(text) { $0.starts(with: beginning) }
   }
 }
