@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file view.c
     The ring at one moment: what readers go by, and the figures. */
+#include <errno.h>
+
 #include "ring/ring_internal.h"
 
 ring_view larder_ring_view_get(const larder_ring *ring) {
@@ -70,6 +72,33 @@ uint64_t larder_ring_oldest_now(const larder_ring *ring) {
     if (ring->has_private_view && epoch == ring->private_view.epoch)
         return ring->private_view.oldest;
     return LOAD_ACQUIRE(ring->header->state.oldest);
+}
+
+/** What the system says of the file. The lock, so that nobody closes it meanwhile. */
+static larder_status ring_file_facts(larder_ring *ring, larder_os_facts *facts) {
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    status = larder_os_file_facts_get(ring->file, facts);
+    ring_unlock(ring);
+    return status;
+}
+
+larder_status larder_ring_check_place(larder_ring *ring) {
+    larder_os_facts facts;
+    larder_status status = ring_file_facts(ring, &facts);
+    if (status) return status;
+    if (ring->path && !ring->is_temporary) return larder_os_file_check_place(&facts, ring->path);
+    return facts.links == 0 ? LARDER_EREPLACED : LARDER_OK;
+}
+
+larder_status larder_ring_folder_open(larder_ring *ring, int *folder, const char **name) {
+    larder_os_facts facts;
+    *folder = -1;
+    *name = "";
+    larder_status status = ring_file_facts(ring, &facts);
+    if (status) return status;
+    if (!ring->path) return ENAMETOOLONG;
+    return larder_os_file_folder_open(&facts, ring->path, folder, name);
 }
 
 larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {

@@ -12,7 +12,7 @@ extension LarderError {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
       case conflict, remote, suspended, untrusted, duplicate, notFound
-      case timedOut
+      case timedOut, replaced
     }
 
     private let value: Value
@@ -46,6 +46,9 @@ extension LarderError {
     public static let readOnly = Code(.readOnly)
     /// The disk, or the user's share of it, is full.
     public static let diskFull = Code(.diskFull)
+    /// The file that is open was deleted, or another one has its name: what is written to it
+    /// cannot be found again. Nothing was changed there; open the log again.
+    public static let replaced = Code(.replaced)
     /// Use after `close()`, or of a log inherited over `fork(2)`.
     public static let closed = Code(.closed)
     /// Use after `suspend()` and before `resume()`; or of something that a suspension

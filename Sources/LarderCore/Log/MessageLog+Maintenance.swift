@@ -73,8 +73,12 @@ extension MessageLog {
   /// - Throws: `.closed`, `.io`.
   /// - Complexity: O(capacity). Appends wait meanwhile.
   public func verify() throws -> LogReport {
-    try handle.verify()
+    try handle.refresh()
+    return try handle.verify()
   }
+
+  /// When the log was created, which tells one log from another.
+  package var created: Int64 { get throws { try handle.created() } }
 
   /// Copies every intact message of a file, however damaged, into a new log.
   ///
@@ -139,6 +143,7 @@ extension MessageLog {
       cursorSlots: slots, contentFormat: statistics.format)
     options.keepsTimes = keepsTimes
     options.trustsOtherUsers = trustsOtherUsers
+    options.created = try current.created()
     try LogFile.resize(path, options)
   }
 

@@ -139,9 +139,10 @@ extension MessageLog {
       throw LarderError(.busy, "Queue \(name) is open; release it and its jobs first.")
     }
     // First what can be refused; then the slot, without which the queue begins again.
-    let path = QueueOpening.path(of: name, beside: fileURL)
     if isReader { return try removeConsumer(named: name) }
-    let hadFile = try QueueFile.remove(path)
+    let hadFile = try handle.withSideFile(QueueOpening.suffix(of: name), waits: true) {
+      place throws(LarderError) in try QueueFile.remove(place)
+    }
     return try removeConsumer(named: name) || hadFile
   }
 }

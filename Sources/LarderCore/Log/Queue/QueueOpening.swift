@@ -26,13 +26,16 @@ struct QueueOpening {
       known = 0
     }
     var recovery = LogQueueRecovery()
-    let request = QueueFile.Request(
-      path: Self.path(of: name, beside: log.fileURL),
-      header: QueueHeader(
-        window: UInt32(clamping: window), logCreated: statistics.created_ns, name: name),
-      nextSequence: statistics.next_sequence, trustsOtherUsers: log.handle.trustsOtherUsers)
-    let (file, slots) = try QueueFile.open(request, &recovery)
-    try log.handle.files.apply(to: request.path)
+    let (file, slots) = try log.handle.withSideFile(Self.suffix(of: name)) { place in
+      let request = QueueFile.Request(
+        place: place,
+        header: QueueHeader(
+          window: UInt32(clamping: window), logCreated: statistics.created_ns, name: name),
+        nextSequence: statistics.next_sequence, trustsOtherUsers: log.handle.trustsOtherUsers)
+      let opened = try QueueFile.open(request, &recovery)
+      try log.handle.files.apply(to: place.path)
+      return opened
+    }
     self.file = file
     self.recovery = recovery
     let first = statistics.opened_sequence
@@ -48,15 +51,15 @@ struct QueueOpening {
     }
   }
 
-  /// The path of the queue's file: the log's, and the queue's name as far as every file system
-  /// takes it; other bytes as `%` and two digits.
-  static func path(of name: String, beside log: URL) -> String {
+  /// What the name of the queue's file has behind the log's: the queue's name as far as every file
+  /// system takes it; other bytes as `%` and two digits.
+  static func suffix(of name: String) -> String {
     let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.".utf8)
     let escaped = name.utf8.map { byte in
       plain.contains(byte)
         ? String(UnicodeScalar(byte))
         : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
-    return log.absoluteURL.path + ".queue-" + escaped.joined()
+    return ".queue-" + escaped.joined()
   }
 }

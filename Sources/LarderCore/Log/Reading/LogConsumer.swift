@@ -84,7 +84,11 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Complexity: As ``next()``, for each.
   public func read(upTo count: Int) throws -> [LogEntry<Message>] {
     var entries: [LogEntry<Message>] = []
-    while entries.count < count, let entry = try next() { entries.append(entry) }
+    do {
+      while entries.count < count, let entry = try next() { entries.append(entry) }
+    } catch let error as LarderError where error.code == .replaced && !entries.isEmpty {
+      // The next call says so again; these were read.
+    }
     return entries
   }
 

@@ -272,7 +272,8 @@ private final class ShippingPlace {
     var batch = LogBatch()
     var next = last.adding(clamping: 1)
     while batch.messageCount < limits.maximumBatchCount,
-      batch.byteCount < limits.maximumBatchBytes, let raw = try cursor.next(waits: false)
+      batch.byteCount < limits.maximumBatchBytes,
+      let raw = try read(cursor, isFirst: batch.records.isEmpty)
     {
       if raw.sequence > next { batch.append(.gap(next...raw.sequence - 1)) }
       batch.append(
@@ -284,6 +285,16 @@ private final class ShippingPlace {
     }
     self.cursor = cursor
     return batch.records.isEmpty ? nil : batch
+  }
+
+  /// - Parameter isFirst: Else the end of a log that was replaced is told by the next batch.
+  private func read(_ cursor: LogCursor, isFirst: Bool) throws(LarderError) -> RawEntry? {
+    do {
+      return try cursor.next(waits: false)
+    } catch {
+      if error.code == .replaced, !isFirst { return nil }
+      throw error
+    }
   }
 
   /// The sink has the batch that was read last.
