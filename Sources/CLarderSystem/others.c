@@ -76,12 +76,18 @@ void larder_os_file_sweep_beside(int folder, const char *name, const char *kind)
     (void)larder_os_folder_list_in(folder, remove_remains, &of);
 }
 
-larder_status larder_os_file_check_place(const larder_os_facts *file, const char *path) {
+larder_status larder_os_file_find(const larder_os_facts *file, const char *path) {
     larder_os_facts found;
-    if (file->links == 0) return LARDER_EREPLACED;
-    // What is not there, or cannot be examined, has not taken the file's name.
-    if (larder_os_file_facts_at(path, &found)) return LARDER_OK;
+    if (larder_os_file_facts_at(path, &found)) return LARDER_ENOTFOUND;
     return larder_os_is_same_file(file, &found) ? LARDER_OK : LARDER_EREPLACED;
+}
+
+larder_status larder_os_file_check_place(int file, const larder_os_facts *facts, const char *path) {
+    larder_os_facts now;
+    larder_status status = larder_os_file_find(facts, path);
+    if (status != LARDER_ENOTFOUND) return status;
+    status = larder_os_file_facts_get(file, &now);
+    return !status && now.links == 0 ? LARDER_EREPLACED : status;
 }
 
 larder_status larder_os_file_folder_open(const larder_os_facts *file, const char *path, int *folder,

@@ -167,6 +167,8 @@ planted RING_MISSES_ANOTHER rare
 planted RING_SYNCS_ANYWHERE rare
 planted RING_RESIZES_ANOTHER rare
 planted RING_WAITS_IN_VAIN rare
+planted RING_TAKES_ANY_LOG rare
+planted RING_RESIZES_TO_ANOTHER rare
 planted RING_WAKES_NOBODY concurrency
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion

@@ -220,7 +220,7 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
             read to its end, then open the path again. If the new file's `created_ns` is that of
             the old one, it is the same log, resized, and its numbers go on; else it is another
             one, with numbers of its own.
-            LARDER_ECLOSED, LARDER_EFORKED, an errno of fstat. Two system calls. */
+            LARDER_ECLOSED, LARDER_EFORKED, an errno of fstat. One system call, or two. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check_place(larder_ring *ring);
 
 /** Opens the folder that the ring's file is in, to keep other files beside it: by this descriptor
@@ -442,7 +442,7 @@ typedef struct larder_ring_cursor {
     @param name 1 to 32 bytes of any kind.
     @return LARDER_OK; LARDER_EINVALID (name, or a number that was not assigned yet),
             LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_EREPLACED, LARDER_ECLOSED, LARDER_EFORKED.
-            O(slots), and two system calls. */
+            O(slots), and a system call. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledge(larder_ring *ring,
                                                                    larder_bytes name,
                                                                    uint64_t sequence);
@@ -456,7 +456,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledged(larder_ring 
 
 /** Forgets the cursor `name`.
     @return LARDER_OK; LARDER_ENOTFOUND if there is none; LARDER_EINVALID (name), LARDER_EREADONLY,
-            LARDER_EREPLACED, LARDER_ECLOSED, LARDER_EFORKED. O(slots), and two system calls. */
+            LARDER_EREPLACED, LARDER_ECLOSED, LARDER_EFORKED. O(slots), and a system call. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursor_remove(larder_ring *ring,
                                                                      larder_bytes name);
 

@@ -297,8 +297,8 @@ typedef struct ring_place {
     int folder;
     const char *name;
     char *temporary;
-    /** Of the log's file. */
-    larder_os_facts facts;
+    /** The log's file. */
+    const larder_os_facts *facts;
 } ring_place;
 
 /** Gives the new file the old one's name, which is not on the device before its folder is
@@ -307,7 +307,7 @@ typedef struct ring_place {
 static larder_status ring_replace(larder_ring *target, const ring_place *place) {
     larder_os_facts found;
     larder_status status = larder_os_file_facts_in(place->folder, place->name, &found);
-    if (status == ENOENT || (!status && !larder_os_is_same_file(&found, &place->facts)))
+    if (status == ENOENT || (!status && !larder_os_is_same_file(&found, place->facts)))
         status = LARDER_EREPLACED;
     if (!status) status = larder_os_file_rename_in(place->folder, place->temporary, place->name);
     if (status) {
@@ -363,12 +363,11 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
 
     larder_ring_options wanted =
         options_after(options, &source->fixed, source->fixed.capacity_bytes);
-    ring_place place = {.folder = -1};
+    ring_place place = {.facts = &source->facts};
     int made = -1;
-    status = larder_os_file_facts_get(source->file, &place.facts);
-    if (!status) status = larder_ring_folder_open(source, &place.folder, &place.name);
+    status = larder_ring_folder_open(source, &place.folder, &place.name);
     if (!status) {
-        wanted.mode = place.facts.mode;
+        wanted.mode = place.facts->mode;
         // Those that earlier ones left when they were killed: this one has the log.
         larder_os_file_sweep_beside(place.folder, place.name, "resize");
         status = larder_os_file_make_beside(place.folder, place.name, "resize", wanted.mode, &made,

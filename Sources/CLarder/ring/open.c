@@ -620,6 +620,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     status = fixed_matches(&ring->fixed, options);
     if (!status) status = ring_fill_holes(ring, &facts, options);
     if (status) return status;
+    ring->facts = facts;
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;

@@ -202,6 +202,9 @@ struct larder_ring {
     /** The newest number that a wait of a read-only handle saw, and when it saw it first. */
     uint64_t seen_newest;
     int64_t seen_newest_ns;
+
+    /** Of the file, as it was opened: which one it is. */
+    larder_os_facts facts;
 };
 
 /** A file may claim any length: beyond what the disk has of it, no more than that is reserved,

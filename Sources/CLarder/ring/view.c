@@ -74,31 +74,29 @@ uint64_t larder_ring_oldest_now(const larder_ring *ring) {
     return LOAD_ACQUIRE(ring->header->state.oldest);
 }
 
-/** What the system says of the file. The lock, so that nobody closes it meanwhile. */
-static larder_status ring_file_facts(larder_ring *ring, larder_os_facts *facts) {
-    larder_status status = ring_lock(ring);
-    if (status) return status;
-    status = larder_os_file_facts_get(ring->file, facts);
-    ring_unlock(ring);
-    return status;
-}
-
 larder_status larder_ring_check_place(larder_ring *ring) {
-    larder_os_facts facts;
-    larder_status status = ring_file_facts(ring, &facts);
+    uint32_t lock = atomic_load_explicit(ring->lock, memory_order_relaxed);
+    if (lock == LOCK_SHUT || lock == LOCK_FORKED)
+        return lock == LOCK_SHUT ? LARDER_ECLOSED : LARDER_EFORKED;
+    larder_status status = LARDER_ENOTFOUND;
+    if (ring->path && !ring->is_temporary) status = larder_os_file_find(&ring->facts, ring->path);
+    if (status != LARDER_ENOTFOUND) return status;
+    // The lock, so that nobody closes the file meanwhile.
+    larder_os_facts now = {0};
+    status = ring_lock(ring);
     if (status) return status;
-    if (ring->path && !ring->is_temporary) return larder_os_file_check_place(&facts, ring->path);
-    return facts.links == 0 ? LARDER_EREPLACED : LARDER_OK;
+    status = larder_os_file_facts_get(ring->file, &now);
+    ring_unlock(ring);
+    return !status && now.links == 0 ? LARDER_EREPLACED : status;
 }
 
 larder_status larder_ring_folder_open(larder_ring *ring, int *folder, const char **name) {
-    larder_os_facts facts;
     *folder = -1;
     *name = "";
-    larder_status status = ring_file_facts(ring, &facts);
+    larder_status status = larder_ring_check_place(ring);
     if (status) return status;
     if (!ring->path) return ENAMETOOLONG;
-    return larder_os_file_folder_open(&facts, ring->path, folder, name);
+    return larder_os_file_folder_open(&ring->facts, ring->path, folder, name);
 }
 
 larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {

@@ -68,10 +68,13 @@ static inline bool larder_os_is_same_file(const larder_os_facts *one,
     @return LARDER_OK, LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED. */
 larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_others);
 
-/** Whether an open file, of which these are the facts, can still be found: LARDER_EREPLACED if it
-    has no name any more, or if something else is at `path`. One that was moved, with nothing at
-    `path`, is as good as before. */
-larder_status larder_os_file_check_place(const larder_os_facts *file, const char *path);
+/** Whether an open file, of which these are facts, can be found at `path`.
+    @return LARDER_OK; LARDER_EREPLACED if something else is there; LARDER_ENOTFOUND if nothing is,
+            or it cannot be examined. */
+larder_status larder_os_file_find(const larder_os_facts *file, const char *path);
+/** Whether it can be found by whoever opens `path` next, or else was only moved: LARDER_EREPLACED
+    if something else is there, or it was deleted. */
+larder_status larder_os_file_check_place(int file, const larder_os_facts *facts, const char *path);
 /** Opens the folder that holds `path`.
     @param folder receives the folder, -1 on failure.
     @param name receives the last component of `path`, which is a part of that. */

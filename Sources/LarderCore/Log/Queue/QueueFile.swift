@@ -28,12 +28,17 @@ final class QueueFile: Sendable {
   let header: QueueHeader
   private let seed: UInt32
   private let file: Int32
+  private let facts: larder_os_facts
 
-  private init(path: String, header: QueueHeader, file: Int32) {
+  private init(path: String, header: QueueHeader, file: Int32) throws(LarderError) {
     self.path = path
     self.header = header
     self.file = file
     seed = header.checksum
+    var facts = larder_os_facts()
+    let status = larder_os_file_facts_get(file, &facts)
+    self.facts = facts
+    try check(status, "look at \(path)")
   }
 
   deinit { larder_os_file_close(file) }
@@ -49,9 +54,9 @@ final class QueueFile: Sendable {
 
   /// Throws `.replaced` if the next opening would not find the file.
   func checkPlace() throws(LarderError) {
-    var facts = larder_os_facts()
-    try check(larder_os_file_facts_get(file, &facts), "look at \(path)")
-    try check(larder_os_file_check_place(&facts, path), "find \(path) again")
+    try withUnsafePointer(to: facts) { facts throws(LarderError) in
+      try check(larder_os_file_check_place(file, facts, path), "find \(path) again")
+    }
   }
 }
 
@@ -112,7 +117,7 @@ extension QueueFile {
       else { break }
       isKept = true
       recovery.damagedSlots = damagedSlots(bytes, header, readable: slots.count)
-      return (QueueFile(path: path, header: header, file: file), slots)
+      return (try QueueFile(path: path, header: header, file: file), slots)
     }
     recovery.setAside = try setAside(place)
     return (try create(request), [])
@@ -211,7 +216,7 @@ extension QueueFile {
       larder_os_file_close(file)
       throw error
     }
-    let made = QueueFile(path: path, header: request.header, file: file)
+    let made = try QueueFile(path: path, header: request.header, file: file)
     try check(larder_os_folder_sync(place.folder), "sync the folder of \(path)")
     return made
   }

@@ -21,7 +21,8 @@ extension MessageLog {
   /// - Returns: The identity.
   /// - Throws: `.notALarderFile` if the file is something else, `.damaged`,
   ///   `.incompatibleVersion`, `.untrusted` (it is to be written to, and another user's),
-  ///   `.busy` if another process keeps it locked; `.readOnly`, `.io`, `.diskFull`; `.closed`.
+  ///   `.busy` if another process keeps it locked; `.replaced` if the log's file is not in its
+  ///   place any more; `.readOnly`, `.io`, `.diskFull`; `.closed`.
   ///   The file is as it was then.
   /// - Complexity: O(1); one sync of the device when it is made.
   public func identity() throws -> UUID {

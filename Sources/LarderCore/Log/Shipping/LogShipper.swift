@@ -89,7 +89,8 @@ public final class LogShipper<Message: Sendable>: Sendable {
   ///   ``LogSink/append(_:after:)`` says; `.configurationMismatch` if the sink has numbers that the
   ///   log has not given yet, and so is that of another log or of a newer copy; `.busy` if the
   ///   shipper ships already; the last failure after
-  ///   ``LogShipperConfiguration/failuresToGiveUp``; `.io` if the log cannot be read.
+  ///   ``LogShipperConfiguration/failuresToGiveUp``; `.replaced` if the log was deleted or
+  ///   replaced, once all of it was shipped; `.io` if the log cannot be read.
   /// - Complexity: O(bytes) in time, and of one batch in memory. One call of the sink for each
   ///   batch, and one more at the start and after each failure.
   public func run() async throws { try await ship(endsWhenCaughtUp: false) }
