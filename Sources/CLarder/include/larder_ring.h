@@ -181,9 +181,9 @@ typedef struct larder_ring_detail {
             flag; empty path), LARDER_EBUSY, LARDER_ELOCKED, LARDER_EOWNER, LARDER_EWRITABLE,
             LARDER_ELINKED, LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED (shorter than its
             header says), LARDER_EREPLACED (another log than the options name), LARDER_EFOREIGN;
-            ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the path is a symbolic link), ENAMETOOLONG, ENOMEM, or
-            another errno of open, flock, fallocate, mmap, fstat, getcwd, or of a sync: then the
-            next open makes it again.
+            ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the path is a symbolic
+            link), ENAMETOOLONG, ENOMEM, or another errno of open, flock, fallocate, mmap, fstat,
+            getcwd, or of a sync: then the next open makes it again.
     O(1) without a sync within the same boot, whether the ring was closed or its writer was killed.
     After a reboot, O(1) and a sync if larder_ring_shutdown closed it; O(capacity) and a sync
     otherwise. */
@@ -608,8 +608,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
     @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EREPLACED if
-            `path` leads to something else by now, which was not changed. LARDER_EFULL if the messages
-            do not fit and the new policy is to refuse: nothing is dropped then. */
+            `path` leads to something else by now, which was not changed. LARDER_EFULL if the
+            messages do not fit and the new policy is to refuse: nothing is dropped then. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_resize(const char *path, const larder_ring_options *options,
                    larder_ring_detail *LARDER_NULLABLE detail);

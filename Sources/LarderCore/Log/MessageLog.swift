@@ -23,11 +23,11 @@ public import Foundation
 /// appended later, and ``consumer(named:)`` a reader that remembers its place
 /// over a restart.
 ///
-/// **Deleted and replaced files.** A log keeps the file that it opened. If that is deleted, or another
-/// one gets its name, appends at `.process` go on without noticing, into a file that no later opening
-/// finds. Whatever promises more throws `.replaced`: appends at `.power`, `sync()`, acknowledgements,
-/// ``verify()``, `close()`, queues. A file that was moved stays in use as
-/// long as nothing else is at its old path.
+/// **Deleted and replaced files.** A log keeps the file that it opened. If that is deleted,
+/// or another one gets its name, appends at `.process` go on without noticing, into a file
+/// that no later opening finds. Whatever promises more throws `.replaced`: appends at
+/// `.power`, `sync()`, acknowledgements, ``verify()``, `close()`, queues. A file that was
+/// moved stays in use as long as nothing else is at its old path.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time.
 /// One log at a time has a file open for writing, in all processes together; a

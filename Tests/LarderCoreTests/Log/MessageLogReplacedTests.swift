@@ -92,7 +92,7 @@ struct MessageLogReplacedTests {
     // The messages are there for as long as it is open.
     #expect(try log.messages() == ["ours", "ours, too", "b", "c", "d"])
     #expect(errorCode { try log.close(durability: end) } == .replaced)
-    try log.close()
+    try await log.close()
     try expectNothingElse(before)
   }
 

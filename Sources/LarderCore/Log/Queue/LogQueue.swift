@@ -78,7 +78,8 @@ public final class LogQueue<Message: Sendable>: Sendable {
   ///   dead-letter log.
   /// - Throws: `.invalidArgument` for a job of another queue; `.replaced` if the log's file or
   ///   the queue's was deleted or replaced, and then the message is not done; `.suspended`,
-  ///   `.closed`, `.io`, `.diskFull`. At `.power`, a failed sync throws, and the message is done all the same.
+  ///   `.closed`, `.io`, `.diskFull`. At `.power`, a failed sync throws, and the message is done
+  ///   all the same.
   /// - Complexity: O(consumer slots), amortised O(log window). At a durability of `.power` one sync
   ///   of the device, for which it blocks.
   @discardableResult

@@ -20,13 +20,13 @@ struct QueueOpening {
   init<Message>(_ name: String, of log: MessageLog<Message>, window: Int) throws {
     let statistics = try log.handle.rawStatistics(waits: false)
     var known = try log.handle.acknowledged(name)
-    if known == nil {
-      // A queue that cannot keep its watermark is refused before it has done any work.
-      do { try log.handle.acknowledge(name, through: 0) } catch { throw log.appendFailure(error) }
-      known = 0
-    }
     var recovery = LogQueueRecovery()
     let (file, slots) = try log.handle.withSideFile(Self.suffix(of: name)) { place in
+      if known == nil {
+        // A queue that cannot keep its watermark is refused before it has done any work.
+        do { try log.handle.acknowledge(name, through: 0) } catch { throw log.appendFailure(error) }
+        known = 0
+      }
       let request = QueueFile.Request(
         place: place,
         header: QueueHeader(

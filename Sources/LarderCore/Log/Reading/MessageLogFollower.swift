@@ -74,8 +74,9 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
     /// Waits for the next message.
     ///
     /// - Returns: The message; nil when the log was closed or the task cancelled.
-    /// - Throws: `.replaced` if no message can come any more; `.io` if the system fails. A message that cannot be decoded throws
-    ///   when it is asked for, so that a follower gets past it.
+    /// - Throws: `.replaced` if no message can come any more; `.io` if the system fails.
+    ///   A message that cannot be decoded throws when it is asked for, so that a follower
+    ///   gets past it.
     /// - Complexity: O(bytes of the message) and the coder's own, amortised.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
