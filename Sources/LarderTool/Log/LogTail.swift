@@ -12,9 +12,9 @@ struct LogTail: ParsableCommand {
       back, or give the log another size. When the log gets another file, a note on the standard \
       error says so: a log that was resized goes on behind its last message, and another log that \
       has taken the name is printed from its beginning. Messages that were overwritten before they \
-      could be printed are counted in a note on the standard error; if messages are missing because \
-      of damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR come out as JSON, and \
-      structured records as text, as larder log cat prints them.
+      could be printed are counted in a note on the standard error; if messages are missing \
+      because of damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR come out as \
+      JSON, and structured records as text, as larder log cat prints them.
 
       Several logs are printed as one, in the order of their times, each message behind the name \
       of its log. Messages whose time is unknown come when they are seen. -n is of each log.
