@@ -116,9 +116,10 @@ larder_status larder_os_descriptor_open(int folder, const char *name, int flags,
     return status;
 }
 
-larder_status larder_os_parent_open(const char *path, int *out) {
-    *out = -1;
+larder_status larder_os_parent_open(const char *path, int *folder, const char **name) {
+    *folder = -1;
     const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
     size_t length = slash ? (size_t)(slash - path) : 1;
     if (slash == path) length = 1;
     char *parent = malloc(length + 1);
@@ -126,7 +127,7 @@ larder_status larder_os_parent_open(const char *path, int *out) {
     memcpy(parent, slash ? path : ".", length);
     parent[length] = 0;
     larder_status status =
-        larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, out);
+        larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, folder);
     free(parent);
     return status;
 }

@@ -14,7 +14,4 @@
     @param out receives a descriptor above 2, or -1. */
 larder_status larder_os_descriptor_open(int folder, const char *name, int flags, uint32_t mode,
                                         int *out);
-/** The folder that holds `path`, wherever the links in front of the last component lead. */
-larder_status larder_os_parent_open(const char *path, int *out);
-
 #endif

@@ -59,7 +59,7 @@ static void facts_of(const struct stat *facts, larder_os_facts *out) {
     out->mode = (uint32_t)facts->st_mode & 07777;
     out->links = (uint64_t)facts->st_nlink;
 #ifdef LARDER_FAULTS
-    if (hides_links) out->links = 1;
+    if (hides_links && out->links > 1) out->links = 1;
 #endif
     out->owner = (uint32_t)facts->st_uid;
     out->is_regular = S_ISREG(facts->st_mode);
@@ -75,9 +75,13 @@ larder_status larder_os_file_facts_get(int file, larder_os_facts *out) {
 }
 
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out) {
+    return larder_os_file_facts_in(AT_FDCWD, path, out);
+}
+
+larder_status larder_os_file_facts_in(int folder, const char *name, larder_os_facts *out) {
     struct stat facts;
     FAIL_AT("lstat");
-    if (lstat(path, &facts) != 0) return errno;
+    if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0) return errno;
     facts_of(&facts, out);
     return LARDER_OK;
 }
@@ -361,7 +365,8 @@ larder_status larder_os_file_sync_lower(int file) {
 
 larder_status larder_os_file_sync_parent(const char *path) {
     int folder;
-    larder_status status = larder_os_parent_open(path, &folder);
+    const char *name;
+    larder_status status = larder_os_parent_open(path, &folder, &name);
 #if defined(__APPLE__)
     // The sandbox may have let the program have this one file, and then there is no more to be
     // done.

@@ -22,22 +22,22 @@ larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_ot
     return facts->links > 1 && !facts->is_folder ? LARDER_ELINKED : LARDER_OK;
 }
 
-larder_status larder_os_file_make_beside(const char *path, const char *kind, uint32_t mode,
-                                         int *out, char **name) {
+larder_status larder_os_file_make_beside(int folder, const char *name, const char *kind,
+                                         uint32_t mode, int *out, char **made) {
     *out = -1;
-    size_t bytes = strlen(path) + strlen(kind) + DIGITS + sizeof ".-";
-    *name = malloc(bytes);
-    if (!*name) return ENOMEM;
+    size_t bytes = strlen(name) + strlen(kind) + DIGITS + sizeof ".-";
+    *made = malloc(bytes);
+    if (!*made) return ENOMEM;
     // Whoever wants to be first each time has to make billions of files.
     larder_status status = EEXIST;
     for (int tries = 0; status == EEXIST && tries < TRIES; tries++) {
-        (void)snprintf(*name, bytes, "%s.%s-%08x", path, kind, larder_os_random());
-        status = larder_os_file_open(
-            *name, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, out);
+        (void)snprintf(*made, bytes, "%s.%s-%08x", name, kind, larder_os_random());
+        status = larder_os_file_open_in(
+            folder, *made, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, out);
     }
     if (!status) return LARDER_OK;
-    free(*name);
-    *name = NULL;
+    free(*made);
+    *made = NULL;
     return status;
 }
 
@@ -71,10 +71,32 @@ static int remove_remains(void *context, const char *name) {
     return 0;
 }
 
-void larder_os_file_sweep_beside(const char *path, const char *kind) {
-    const char *slash = strrchr(path, '/');
-    remains of = {-1, slash ? slash + 1 : path, kind};
-    if (larder_os_parent_open(path, &of.folder)) return;
-    (void)larder_os_folder_list_in(of.folder, remove_remains, &of);
-    larder_os_file_close(of.folder);
+void larder_os_file_sweep_beside(int folder, const char *name, const char *kind) {
+    remains of = {folder, name, kind};
+    (void)larder_os_folder_list_in(folder, remove_remains, &of);
+}
+
+larder_status larder_os_file_find(const larder_os_facts *file, const char *path) {
+    larder_os_facts found;
+    if (larder_os_file_facts_at(path, &found)) return LARDER_ENOTFOUND;
+    return larder_os_is_same_file(file, &found) ? LARDER_OK : LARDER_EREPLACED;
+}
+
+larder_status larder_os_file_check_place(int file, const larder_os_facts *facts, const char *path) {
+    larder_os_facts now;
+    larder_status status = larder_os_file_find(facts, path);
+    if (status != LARDER_ENOTFOUND) return status;
+    status = larder_os_file_facts_get(file, &now);
+    return !status && now.links == 0 ? LARDER_EREPLACED : status;
+}
+
+larder_status larder_os_file_folder_open(const larder_os_facts *file, const char *path, int *folder,
+                                         const char **name) {
+    larder_os_facts found;
+    larder_status status = larder_os_parent_open(path, folder, name);
+    if (!status) status = larder_os_file_facts_in(*folder, *name, &found);
+    if (!status && larder_os_is_same_file(file, &found)) return LARDER_OK;
+    larder_os_file_close(*folder);
+    *folder = -1;
+    return !status || status == ENOENT || status == ENOTDIR ? LARDER_EREPLACED : status;
 }

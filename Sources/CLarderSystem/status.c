@@ -27,6 +27,7 @@ static const char *strerror_own(larder_status status) {
     case LARDER_ELINKED: return "the file has a second name, a hard link";
     case LARDER_ELOCKED: return "a process that only reads the file holds a lock on it";
     case LARDER_ELIBRARY: return "a process with another C library has the store open";
+    case LARDER_EREPLACED: return "it was deleted, or another one has its name";
     default: return "unknown status";
     }
 }

@@ -55,7 +55,8 @@
 
     /// Log calls whose message was not written, because the log was full, closed or suspended, or
     /// the message larger than it; and those at ``LogDestinationConfiguration/criticalDurability``
-    /// whose sync failed.
+    /// whose sync failed, or found that the log's file was deleted or replaced. Others cannot tell
+    /// that, and are not counted.
     ///
     /// - Complexity: O(1).
     public var lostCount: UInt64 { lost.load(ordering: .relaxed) }

@@ -14,6 +14,7 @@ struct StatusTests {
     (LARDER_ENOSLOT, -41_012), (LARDER_ENOTFOUND, -41_013), (LARDER_EINCOMPLETE, -41_014),
     (LARDER_ECONFLICT, -41_015), (LARDER_EOWNER, -41_016), (LARDER_EWRITABLE, -41_017),
     (LARDER_ELINKED, -41_018), (LARDER_ELOCKED, -41_019), (LARDER_ELIBRARY, -41_020),
+    (LARDER_EREPLACED, -41_021),
   ]
 
   static let systemCodes: [Int32] = [
@@ -37,7 +38,7 @@ struct StatusTests {
   }
 
   @Test func anUnknownCodeIsSaidToBeUnknown() {
-    for status: Int32 in [-1, -30_799, -40_999, -41_021, 4_095, .min, .max] {
+    for status: Int32 in [-1, -30_799, -40_999, -41_022, 4_095, .min, .max] {
       #expect(sentence(status) == "unknown status")
     }
   }

@@ -160,6 +160,16 @@
       #expect(found == "…" && depth == 32)
     }
 
+    @Test func aCriticalMessageInADeletedFileIsCounted() throws {
+      let destination = try destination { $0.criticalDurability = .power }
+      let logger = logger(destination)
+      logger.critical("on the disk")
+      #expect(destination.lostCount == 0)
+      try FileManager.default.removeItem(at: url)
+      for _ in 0..<10 { logger.critical("nowhere") }
+      #expect(destination.lostCount == 10)
+    }
+
     @Test func whatCannotBeWrittenIsCounted() async throws {
       let destination = try destination {
         $0.maximumBytes = 4096

@@ -166,6 +166,13 @@ planted RING_NUMBERS_GO_ON hostile
 planted RING_OLDEST_STAYS hostile
 planted RING_TRUSTS_ANYBODY others
 planted RING_KEEPS_REPLACED rare
+planted RING_MISSES_DELETION rare
+planted RING_MISSES_ANOTHER rare
+planted RING_SYNCS_ANYWHERE rare
+planted RING_RESIZES_ANOTHER rare
+planted RING_WAITS_IN_VAIN rare
+planted RING_TAKES_ANY_LOG rare
+planted RING_RESIZES_TO_ANOTHER rare
 planted RING_WAKES_NOBODY concurrency
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion

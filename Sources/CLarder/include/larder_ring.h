@@ -34,6 +34,14 @@
     count as lost; opening it gives up nothing that salvage would have found. A file whose inode is
     not the one it was written under is such a copy, and no prefix is promised of it, whether the
     copy was made while a writer went on or of what a power cut had left.
+    **Deleted and replaced files.** A handle keeps the file that it opened. If that is deleted, or
+    something else gets its name, append goes on, into a file that no later open finds: it makes no
+    system call that could tell. These do, and return LARDER_EREPLACED: larder_ring_sync,
+    larder_ring_sync_through and larder_ring_append_synced; larder_ring_shutdown, if the handle
+    changed something; larder_ring_acknowledge and larder_ring_cursor_remove, which then change
+    nothing; larder_ring_check, and larder_ring_wait of a handle that only reads. A file that was
+    moved is used on as long as nothing else is at its old path; a path is that of the moment of
+    opening, wherever the process goes later. See larder_ring_check_place.
     **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its variants;
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
     machine has rebooted since the ring was written. An append waits only where it outpaces the
@@ -128,6 +136,9 @@ typedef struct larder_ring_options {
         several at a time; must not use the ring. */
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
     void *LARDER_NULLABLE clock_context;
+    /** Not 0: take the log that has this `created_ns` in its statistics, also after it was resized,
+        and no other one: LARDER_EREPLACED. A file that is missing is created all the same. */
+    int64_t created_ns;
 } larder_ring_options;
 
 /** Sets the defaults: capacity 0, refuse when full, 8 cursor slots, no background sync, mode 0600,
@@ -175,10 +186,10 @@ typedef struct larder_ring_detail {
     @return LARDER_OK; LARDER_EINVALID (capacity out of range, or 0 for an empty file; unknown
             flag; empty path), LARDER_EBUSY, LARDER_ELOCKED, LARDER_EOWNER, LARDER_EWRITABLE,
             LARDER_ELINKED, LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED (shorter than its
-            header says), LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size
-            limit), EACCES, EISDIR, ELOOP (the path is a symbolic link), ENAMETOOLONG, ENOMEM, or
-            another errno of open, flock, fallocate, mmap, fstat, getcwd, or of a sync: then the
-            next open makes it again.
+            header says), LARDER_EREPLACED (another log than the options name), LARDER_EFOREIGN;
+            ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the path is a symbolic
+            link), ENAMETOOLONG, ENOMEM, or another errno of open, flock, fallocate, mmap, fstat,
+            getcwd, or of a sync: then the next open makes it again.
     O(1) without a sync within the same boot, whether the ring was closed or its writer was killed.
     After a reboot, O(1) and a sync if larder_ring_shutdown closed it; O(capacity) and a sync
     otherwise. */
@@ -190,7 +201,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
     are under way finish first; later ones return LARDER_ECLOSED. The handle still needs
     larder_ring_close. Any thread, any number of times.
     @return LARDER_OK, also when it was shut down before; the errno of the sync, or of one that
-            failed earlier, and the ring is shut down all the same; LARDER_EFORKED, in a child of
+            failed earlier, or LARDER_EREPLACED, and the ring is shut down all the same;
+            LARDER_EFORKED, in a child of
             the process that opened it, and nothing was done. */
 LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
 
@@ -198,12 +210,33 @@ LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
     minute or so. Within the same boot the next open finds everything, and takes no longer for it. A
     power cut before then leaves what it would leave of an open ring, and the first open after a
     reboot walks the file. Waits for a sync that is under way.
-    @return LARDER_OK, LARDER_EFORKED. */
+    @return LARDER_OK; LARDER_EREPLACED, and the ring is shut down all the same; LARDER_EFORKED. */
 LARDER_API larder_status larder_ring_shutdown_unsynced(larder_ring *ring);
 
 /** Shuts the ring down if that was not done, and frees it. NULL is allowed. No other call may be
     under way, and the ring's readers must be closed. */
 LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
+
+/** Whether the ring's file can be found by the next open: a handle keeps a file that was deleted,
+    and would not notice. For a reader that polls instead of waiting, and before work that is only
+    of use if what it is about to write can be read later.
+    @return LARDER_OK, also if the file was moved and nothing is at its old path;
+            LARDER_EREPLACED if it was deleted, or if something else is at its path, as after
+            larder_ring_resize. Everything in the file can still be read, and nothing more comes:
+            read to its end, then open the path again. If the new file's `created_ns` is that of
+            the old one, it is the same log, resized, and its numbers go on; else it is another
+            one, with numbers of its own.
+            LARDER_ECLOSED, LARDER_EFORKED, an errno of fstat. One system call, or two. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check_place(larder_ring *ring);
+
+/** Opens the folder that the ring's file is in, to keep other files beside it: by this descriptor
+    they are beside this file, wherever its path leads by then.
+    @param folder receives the descriptor, to be closed by the caller; -1 on failure.
+    @param name receives the file's name in it, borrowed until larder_ring_close.
+    @return LARDER_OK; LARDER_EREPLACED if the file is not there under that name any more, also if
+            it was moved; LARDER_ECLOSED, LARDER_EFORKED; or an errno of fstat, open or lstat. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_folder_open(
+    larder_ring *ring, int *folder, const char *LARDER_NONNULL *LARDER_NONNULL name);
 
 // Appending ---------------------------------------------------------------------------------------
 
@@ -296,8 +329,9 @@ larder_ring_remove_before(larder_ring *ring, int64_t time_ns, uint64_t *LARDER_N
 
 /** Makes every message appended before this call survive a power cut, and removals and cursors. A
     ring that overwrites is synced twice, so that no append has to wait for the second one.
-    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of the sync,
-            or of the first that failed on this handle. */
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; the errno of the sync,
+            or of the first that failed on this handle; or LARDER_EREPLACED, for as long as that is
+            so: the messages are in the handle's file, and the next open does not find them. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync(larder_ring *ring);
 
 /** The same up to message `sequence`; returns at once if that is synced already. Concurrent callers
@@ -382,10 +416,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek_time(larder_r
     Where the file may only be read, while nobody has it open for writing, and beside a writer of a
     version that wakes nobody, the waiter looks: every 2 ms for a while after something came, and
     then less and less often, down to 20 times a second; so what comes is found within an eighth of
-    the time that nothing came before, 50 ms at most.
+    the time that nothing came before, 50 ms at most. A handle that only reads also ends its wait
+    when its file is replaced: a resize wakes it, and else it finds out when it looks.
     @param timeout_ns how long at most; negative waits for ever.
-    @return LARDER_OK; LARDER_END at the timeout, or after larder_ring_interrupt; LARDER_ECLOSED,
-            also when the ring is shut down meanwhile; LARDER_EFORKED. */
+    @return LARDER_OK; LARDER_END at the timeout, or after larder_ring_interrupt; LARDER_EREPLACED,
+            of a handle that only reads, if there is no such message and none comes, see
+            larder_ring_check_place; LARDER_ECLOSED, also when the ring is shut down meanwhile;
+            LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence,
                                                             int64_t timeout_ns);
 
@@ -410,7 +447,8 @@ typedef struct larder_ring_cursor {
     nothing.
     @param name 1 to 32 bytes of any kind.
     @return LARDER_OK; LARDER_EINVALID (name, or a number that was not assigned yet),
-            LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
+            LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_EREPLACED, LARDER_ECLOSED, LARDER_EFORKED.
+            O(slots), and a system call. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledge(larder_ring *ring,
                                                                    larder_bytes name,
                                                                    uint64_t sequence);
@@ -424,7 +462,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledged(larder_ring 
 
 /** Forgets the cursor `name`.
     @return LARDER_OK; LARDER_ENOTFOUND if there is none; LARDER_EINVALID (name), LARDER_EREADONLY,
-            LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
+            LARDER_EREPLACED, LARDER_ECLOSED, LARDER_EFORKED. O(slots), and a system call. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursor_remove(larder_ring *ring,
                                                                      larder_bytes name);
 
@@ -538,7 +576,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *rin
     before and behind; a writer's open has put that into the file's counters, and what is left is
     sound but for the holes.
     @param report receives what was found, also on failure.
-    @return LARDER_OK; LARDER_EDAMAGED; LARDER_ECLOSED, LARDER_EFORKED. O(capacity). */
+    @return LARDER_OK; LARDER_EDAMAGED; LARDER_EREPLACED, and nothing was verified; LARDER_ECLOSED,
+            LARDER_EFORKED. O(capacity). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check(larder_ring *ring,
                                                              larder_ring_report *report);
 
@@ -570,12 +609,14 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     messages that fit, their numbers, their times, and the cursors. A ring that keeps times goes on
     to. One that did not does with LARDER_RING_KEEP_TIMES, and the times of the messages in it are
     unknown. The new file is written next to the old one, synced and renamed over it: a crash leaves
-    one or the other. Where the folder could not be synced, or the process ended before, the new
+    one or the other. It keeps `created_ns`, by which those that read the old file know the new one
+    for the same log. Where the folder could not be synced, or the process ended before, the new
     file is in place, and the first sync of whoever opens it syncs the folder.
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
-    @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EFULL if the messages
-            do not fit and the new policy is to refuse: nothing is dropped then. */
+    @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EREPLACED if
+            `path` leads to something else by now, which was not changed. LARDER_EFULL if the
+            messages do not fit and the new policy is to refuse: nothing is dropped then. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_resize(const char *path, const larder_ring_options *options,
                    larder_ring_detail *LARDER_NULLABLE detail);

@@ -143,7 +143,8 @@ static bool check_all(const larder_ring *ring, const ring_view *view, larder_rin
 
 larder_status larder_ring_check(larder_ring *ring, larder_ring_report *report) {
     memset(report, 0, sizeof *report);
-    larder_status status = ring_lock(ring);
+    larder_status status = larder_ring_check_place(ring);
+    if (!status) status = ring_lock(ring);
     if (status) return status;
     bool is_sound = false;
     // A writer in another process goes on meanwhile, and what it overtook looks like damage: look

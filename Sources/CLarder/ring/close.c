@@ -63,6 +63,8 @@ static larder_status ring_end(larder_ring *ring, bool may_sync) {
     }
     bool syncs = writes && may_sync;
     if (syncs) status = larder_ring_sync_last(ring);
+    larder_status placed = writes ? larder_ring_check_place(ring) : LARDER_OK;
+    if (placed == LARDER_ECLOSED) placed = LARDER_OK;
     pthread_mutex_lock(&ring->sync_mutex);
     while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
     if (ring_lock(ring) == LARDER_OK) {
@@ -71,7 +73,7 @@ static larder_status ring_end(larder_ring *ring, bool may_sync) {
     }
     pthread_mutex_unlock(&ring->sync_mutex);
     larder_ring_wake_waiters(ring);
-    return status;
+    return status ? status : placed;
 }
 
 larder_status larder_ring_shutdown(larder_ring *ring) { return ring_end(ring, true); }

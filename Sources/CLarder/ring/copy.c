@@ -203,9 +203,17 @@ static larder_ring_options options_after(const larder_ring_options *asked, const
     // What is known of messages stays; and none of them is too old meanwhile.
     options.flags |= ring_fixed_flags(fixed) & (uint32_t)LARDER_RING_KEEP_TIMES;
     options.maximum_age_ns = 0;
+    options.created_ns = 0;
     options.sync_interval_ns = 0;
     if (options.mode == 0) options.mode = 0600;
     return options;
+}
+
+/** Removes a file that was made here, if it is the one that has the name. */
+static void ring_file_remove(int folder, const char *name, const larder_os_facts *made) {
+    larder_os_facts found;
+    if (!larder_os_file_facts_in(folder, name, &found) && larder_os_is_same_file(&found, made))
+        (void)larder_os_file_remove_in(folder, name);
 }
 
 larder_status larder_ring_salvage(const char *source, const char *target,
@@ -224,24 +232,27 @@ larder_status larder_ring_salvage(const char *source, const char *target,
         wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck, &runs));
     }
     // A name that is taken stays as it is: making the file is what claims it.
-    int made = -1;
+    int folder = -1, made = -1;
+    const char *name = "";
+    if (!status) status = larder_os_parent_open(target, &folder, &name);
     if (!status)
-        status = larder_os_file_open(
-            target, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, wanted.mode, &made);
-    if (status) {
-        larder_record_runs_free(&runs);
-        wreck_close(&wreck);
-        return status;
-    }
+        status = larder_os_file_open_in(folder, name,
+                                        LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                        wanted.mode, &made);
     wreck_copy copy = {.progress = progress, .context = context};
-    status = larder_ring_open_made(made, target, &wanted, NULL, &copy.target);
     if (!status) {
-        status = wreck_copy_all(&wreck, &runs, &copy, report);
-        larder_status closed = larder_ring_shutdown(copy.target);
-        if (!status) status = closed;
-        larder_ring_close(copy.target);
+        larder_os_facts facts;
+        bool is_known = larder_os_file_facts_get(made, &facts) == LARDER_OK;
+        status = larder_ring_open_made(made, target, &wanted, NULL, &copy.target);
+        if (!status) {
+            status = wreck_copy_all(&wreck, &runs, &copy, report);
+            larder_status closed = larder_ring_shutdown(copy.target);
+            if (!status) status = closed;
+            larder_ring_close(copy.target);
+        }
+        if (status && is_known) ring_file_remove(folder, name, &facts);
     }
-    if (status) (void)larder_os_file_remove(target);
+    larder_os_file_close(folder);
     larder_record_runs_free(&runs);
     wreck_close(&wreck);
     return status;
@@ -281,17 +292,31 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     return larder_ring_sync(target);
 }
 
+/** Where a log is, and what takes its place. */
+typedef struct ring_place {
+    int folder;
+    const char *name;
+    char *temporary;
+    /** The log's file. */
+    const larder_os_facts *facts;
+} ring_place;
+
 /** Gives the new file the old one's name, which is not on the device before its folder is
     (invariant 13). If we crash before, the old file is whole and the new one is swept up next
     time. */
-static larder_status ring_replace(larder_ring *target, const char *temporary, const char *path) {
-    larder_status status = larder_os_file_rename(temporary, path);
+static larder_status ring_replace(larder_ring *target, const ring_place *place) {
+    larder_os_facts found;
+    larder_status status = larder_os_file_facts_in(place->folder, place->name, &found);
+    if (status == ENOENT || (!status && !larder_os_is_same_file(&found, place->facts)))
+        status = LARDER_EREPLACED;
+    if (!status) status = larder_os_file_rename_in(place->folder, place->temporary, place->name);
     if (status) {
-        (void)larder_os_file_remove(temporary);
+        (void)larder_os_file_remove_in(place->folder, place->temporary);
         return status;
     }
+    target->is_temporary = false;
     // If we crash here, or the sync fails, the next opener's first sync syncs the folder.
-    status = larder_os_file_sync_parent(path);
+    status = larder_os_folder_sync(place->folder);
     if (status) return status;
     target->is_named = true;
     larder_ring_store_backup(target);
@@ -299,13 +324,13 @@ static larder_status ring_replace(larder_ring *target, const char *temporary, co
 }
 
 /** Copies into the file `made` beside the old one, which takes its place in the end. */
-static larder_status ring_resize_into(larder_ring *source, int made, const char *temporary,
-                                      const char *path, const larder_ring_options *wanted,
+static larder_status ring_resize_into(larder_ring *source, int made, const ring_place *place,
+                                      const larder_ring_options *wanted,
                                       larder_ring_detail *detail) {
     larder_ring *target;
-    larder_status status = larder_ring_open_made(made, temporary, wanted, detail, &target);
+    larder_status status = larder_ring_open_made(made, source->path, wanted, detail, &target);
     if (status) {
-        (void)larder_os_file_remove(temporary);
+        (void)larder_os_file_remove_in(place->folder, place->temporary);
         return status;
     }
     target->is_temporary = true;
@@ -313,9 +338,9 @@ static larder_status ring_resize_into(larder_ring *source, int made, const char 
     if (!status) status = ring_copy_into(source, target);
     if (status) {
         (void)larder_ring_shutdown(target);
-        (void)larder_os_file_remove(temporary);
+        (void)larder_os_file_remove_in(place->folder, place->temporary);
     } else {
-        status = ring_replace(target, temporary, path);
+        status = ring_replace(target, place);
         larder_status closed = larder_ring_shutdown(target);
         if (!status) status = closed;
     }
@@ -332,23 +357,25 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     larder_ring_options existing;
     larder_ring_options_init(&existing);
     existing.flags = LARDER_RING_EXISTING | (options->flags & LARDER_RING_TRUST_OTHERS);
+    existing.created_ns = options->created_ns;
     larder_status status = larder_ring_open(path, &existing, detail, &source);
     if (status) return status;
 
     larder_ring_options wanted =
         options_after(options, &source->fixed, source->fixed.capacity_bytes);
-    larder_os_facts facts;
-    status = larder_os_file_facts_get(source->file, &facts);
-    char *temporary = NULL;
+    ring_place place = {.facts = &source->facts};
     int made = -1;
+    status = larder_ring_folder_open(source, &place.folder, &place.name);
     if (!status) {
-        wanted.mode = facts.mode;
+        wanted.mode = place.facts->mode;
         // Those that earlier ones left when they were killed: this one has the log.
-        larder_os_file_sweep_beside(path, "resize");
-        status = larder_os_file_make_beside(path, "resize", wanted.mode, &made, &temporary);
+        larder_os_file_sweep_beside(place.folder, place.name, "resize");
+        status = larder_os_file_make_beside(place.folder, place.name, "resize", wanted.mode, &made,
+                                            &place.temporary);
     }
-    if (!status) status = ring_resize_into(source, made, temporary, path, &wanted, detail);
-    free(temporary);
+    if (!status) status = ring_resize_into(source, made, &place, &wanted, detail);
+    free(place.temporary);
+    larder_os_file_close(place.folder);
     larder_ring_close(source);
     return status;
 }

@@ -59,7 +59,8 @@ static void cursor_slot_take(ring_cursor_slot *slot, larder_bytes name) {
 
 larder_status larder_ring_acknowledge(larder_ring *ring, larder_bytes name, uint64_t sequence) {
     if (!cursor_name_is_valid(name)) return LARDER_EINVALID;
-    larder_status status = ring_lock_to_write(ring);
+    larder_status status = larder_ring_check_place(ring);
+    if (!status) status = ring_lock_to_write(ring);
     if (status) return status;
     ring_cursor_slot *spare;
     ring_cursor_slot *slot = cursor_find(ring, name, &spare);
@@ -98,7 +99,8 @@ larder_status larder_ring_acknowledged(larder_ring *ring, larder_bytes name, uin
 
 larder_status larder_ring_cursor_remove(larder_ring *ring, larder_bytes name) {
     if (!cursor_name_is_valid(name)) return LARDER_EINVALID;
-    larder_status status = ring_lock_to_write(ring);
+    larder_status status = larder_ring_check_place(ring);
+    if (!status) status = ring_lock_to_write(ring);
     if (status) return status;
     ring_cursor_slot *spare;
     ring_cursor_slot *slot = cursor_find(ring, name, &spare);

@@ -527,16 +527,16 @@ static larder_status ring_file_is_there(const char *path, int file, bool *is_the
     larder_os_facts own, found;
     larder_status status = larder_os_file_facts_get(file, &own);
     if (!status) status = larder_os_file_facts_at(path, &found);
-    *is_there = !status && own.device == found.device && own.inode == found.inode;
+    *is_there = !status && larder_os_is_same_file(&own, &found);
     return status == ENOENT ? LARDER_OK : status;
 }
 
 /** The file, open and locked, if it is not open yet; `is_new` if this call made it. */
 static larder_status ring_file_open(const char *path, const larder_ring_options *options,
                                     larder_ring_detail *detail, int *file, bool *is_new) {
-    *is_new = *file >= 0;
     if (options->flags & LARDER_RING_READ_ONLY) return larder_os_file_open(path, 0, 0, file);
-    if (*is_new) return ring_file_lock(*file, detail);
+    // Who made it removes it.
+    if (*file >= 0) return ring_file_lock(*file, detail);
     for (int tries = 0; tries < REPLACED_MAX; tries++) {
         bool is_there = false;
         larder_status status = ring_file_find(path, options, file, is_new);
@@ -595,6 +595,8 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     if (facts.bytes > 0) {
         status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
         detail_of_fixed(detail, &ring->fixed);
+        if (!status && options->created_ns && options->created_ns != ring->fixed.created_ns)
+            return LARDER_EREPLACED;
         if (status == LARDER_EFOREIGN && !state.is_blank)
             state.is_blank = larder_ring_creation_was_torn(ring->file, facts.bytes, options);
     }
@@ -634,13 +636,15 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     status = fixed_matches(&ring->fixed, options);
     if (!status) status = ring_fill_holes(ring, &facts, options);
     if (status) return status;
+    ring->facts = facts;
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;
     ring->had_backup = state.has_backup;
-    if (ring->read_only || !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
-    // Who only reads needs it to be woken; see ring/wait.c.
-    return status && !ring->read_only ? status : ring_adopt(ring, &facts);
+    status = larder_os_absolute_path(path, &ring->path);
+    // The first sync cannot do without it; see larder_ring_sync_file.
+    bool needs_path = !ring->read_only && !ring->is_named;
+    return status && needs_path ? status : ring_adopt(ring, &facts);
 }
 
 larder_status larder_ring_open(const char *path, const larder_ring_options *options,

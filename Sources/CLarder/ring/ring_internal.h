@@ -148,6 +148,7 @@ struct larder_ring {
     bool had_backup;
 
     // Once per open.
+    /** From the root on; NULL if it could not be told. */
     char *path;
     int file;
     uint8_t *map;
@@ -201,6 +202,9 @@ struct larder_ring {
     /** The newest number that a wait of a read-only handle saw, and when it saw it first. */
     uint64_t seen_newest;
     int64_t seen_newest_ns;
+
+    /** Of the file, as it was opened: which one it is. */
+    larder_os_facts facts;
 };
 
 /** A file may claim any length: beyond what the disk has of it, no more than that is reserved,
@@ -468,8 +472,8 @@ bool larder_ring_creation_was_torn(int file, uint64_t file_bytes,
 ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_named);
 /** Puts the backup in its place. */
 void larder_ring_store_backup(larder_ring *ring);
-/** As larder_ring_open, of a file at `path` that was just made, with nothing in it. It is closed
-    with the handle, or on failure; -1 opens what is at `path`. */
+/** As larder_ring_open, of a file that was just made, with nothing in it, and is or will be at
+    `path`. It is closed with the handle, or on failure; -1 opens what is at `path`. */
 larder_status larder_ring_open_made(int made, const char *path, const larder_ring_options *options,
                                     larder_ring_detail *detail, larder_ring **out);
 /** Frees the handle, which has released its file. */

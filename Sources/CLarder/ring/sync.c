@@ -265,6 +265,14 @@ static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind 
     return status;
 }
 
+/** What was synced is of use if the next open finds it. */
+static larder_status sync_found(larder_ring *ring, larder_status status) {
+    if (status) return status;
+    status = larder_ring_check_place(ring);
+    // Whoever shut it meanwhile was told.
+    return status == LARDER_ECLOSED ? LARDER_OK : status;
+}
+
 larder_status larder_ring_sync_last(larder_ring *ring) {
     larder_status locked = ring_lock(ring);
     if (locked) return locked;
@@ -282,7 +290,7 @@ larder_status larder_ring_sync(larder_ring *ring) {
     bool writes = LOAD(ring->header->session.unsynced) != UNSYNCED_NOTHING;
     ring_unlock(ring);
     // Also removals and cursors are made durable, which have no number of their own.
-    return writes ? sync_until(ring, newest, SYNC_ALL) : LARDER_OK;
+    return sync_found(ring, writes ? sync_until(ring, newest, SYNC_ALL) : LARDER_OK);
 }
 
 larder_status larder_ring_sync_through(larder_ring *ring, uint64_t sequence) {
@@ -291,7 +299,7 @@ larder_status larder_ring_sync_through(larder_ring *ring, uint64_t sequence) {
     if (status) return status;
     if (sequence > ring->newest) sequence = ring->newest;
     ring_unlock(ring);
-    return sync_until(ring, sequence, SYNC_MESSAGE);
+    return sync_found(ring, sync_until(ring, sequence, SYNC_MESSAGE));
 }
 
 larder_status larder_ring_append_synced(larder_ring *ring, const void *message, size_t length,
@@ -299,7 +307,7 @@ larder_status larder_ring_append_synced(larder_ring *ring, const void *message, 
     uint64_t appended = 0;
     larder_status status = larder_ring_append(ring, message, length, &appended);
     if (sequence) *sequence = appended;
-    return status ? status : sync_until(ring, appended, SYNC_MESSAGE);
+    return status ? status : sync_found(ring, sync_until(ring, appended, SYNC_MESSAGE));
 }
 
 // The background sync -----------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file view.c
     The ring at one moment: what readers go by, and the figures. */
+#include <errno.h>
+
 #include "ring/ring_internal.h"
 
 ring_view larder_ring_view_get(const larder_ring *ring) {
@@ -70,6 +72,31 @@ uint64_t larder_ring_oldest_now(const larder_ring *ring) {
     if (ring->has_private_view && epoch == ring->private_view.epoch)
         return ring->private_view.oldest;
     return LOAD_ACQUIRE(ring->header->state.oldest);
+}
+
+larder_status larder_ring_check_place(larder_ring *ring) {
+    uint32_t lock = atomic_load_explicit(ring->lock, memory_order_relaxed);
+    if (lock == LOCK_SHUT || lock == LOCK_FORKED)
+        return lock == LOCK_SHUT ? LARDER_ECLOSED : LARDER_EFORKED;
+    larder_status status = LARDER_ENOTFOUND;
+    if (ring->path && !ring->is_temporary) status = larder_os_file_find(&ring->facts, ring->path);
+    if (status != LARDER_ENOTFOUND) return status;
+    // The lock, so that nobody closes the file meanwhile.
+    larder_os_facts now = {0};
+    status = ring_lock(ring);
+    if (status) return status;
+    status = larder_os_file_facts_get(ring->file, &now);
+    ring_unlock(ring);
+    return !status && now.links == 0 ? LARDER_EREPLACED : status;
+}
+
+larder_status larder_ring_folder_open(larder_ring *ring, int *folder, const char **name) {
+    *folder = -1;
+    *name = "";
+    larder_status status = larder_ring_check_place(ring);
+    if (status) return status;
+    if (!ring->path) return ENAMETOOLONG;
+    return larder_os_file_folder_open(&ring->facts, ring->path, folder, name);
 }
 
 larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {

@@ -69,7 +69,7 @@ static void bell_map(larder_ring *ring) {
         ring_unlock(ring);
     }
     if (!status) status = larder_os_file_facts_get(file, &found);
-    if (!status && own.device == found.device && own.inode == found.inode)
+    if (!status && larder_os_is_same_file(&own, &found))
         ring->has_no_bell =
             larder_os_file_map(file, RING_HEADER_BYTES, true, &ring->bell_map) != LARDER_OK;
     larder_os_file_close(file);
@@ -159,12 +159,16 @@ static bool wait_once(larder_ring *ring, ring_waiting *self, larder_status *stat
     if (ring->read_only && !ring->bell_map && !ring->has_no_bell) bell_map(ring);
     ring_bell *bell = bell_of(ring);
     uint32_t word = bell ? bell_arm(bell) : 0;
+    // Before looking: whoever replaced the file had what was appended to it behind them.
+    larder_status placed = ring->read_only ? larder_ring_check_place(ring) : LARDER_OK;
     *status = ring_lock(ring);
     if (*status) return true;
     ring_view view = larder_ring_view_get(ring);
     ring_unlock(ring);
     int64_t pause = ring->read_only ? look_again_ns(ring, view.newest) : INT64_MAX;
     if (view.newest > self->sequence && view.end > view.oldest) return true;
+    *status = placed;
+    if (placed) return true;
     int64_t left = self->until_ns;
     if (left != INT64_MAX) left -= larder_os_monotonic_ns();
     if (left <= 0 || atomic_exchange(&ring->is_interrupted, false)) {

@@ -68,6 +68,12 @@ larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
 larder_status larder_os_file_identify(const char *path, larder_os_identity *out);
 /** The same for a name in the folder that the descriptor `folder` is of. */
 larder_status larder_os_file_identify_in(int folder, const char *name, larder_os_identity *out);
+larder_status larder_os_file_facts_in(int folder, const char *name, larder_os_facts *out);
+/** Whether both are of the same file. */
+static inline bool larder_os_is_same_file(const larder_os_facts *one,
+                                          const larder_os_facts *other) {
+    return one->device == other->device && one->inode == other->inode;
+}
 /** Whether a regular file or a folder that was there before may be written to: the effective user
     or root owns it, not every user may write to it, and a file has no second name, since what has
     that one would be changed, too. A group may write. To be asked before the first write, of an
@@ -76,16 +82,32 @@ larder_status larder_os_file_identify_in(int folder, const char *name, larder_os
     @return LARDER_OK, LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED. */
 larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_others);
 
-/** Makes a file that is to take the place of `path` by a rename: beside it, under a name that
-    nobody can guess, and only if nothing has that name. `path`.`kind`-XXXXXXXX, the digits random.
-    @param name receives its path, to be freed; NULL on failure. */
-larder_status larder_os_file_make_beside(const char *path, const char *kind, uint32_t mode,
-                                         int *out, char **name);
-/** Removes such files that a process left which was killed, and `path`.`kind`, as older releases
+/** Whether an open file, of which these are facts, can be found at `path`.
+    @return LARDER_OK; LARDER_EREPLACED if something else is there; LARDER_ENOTFOUND if nothing is,
+            or it cannot be examined. */
+larder_status larder_os_file_find(const larder_os_facts *file, const char *path);
+/** Whether it can be found by whoever opens `path` next, or else was only moved: LARDER_EREPLACED
+    if something else is there, or it was deleted. */
+larder_status larder_os_file_check_place(int file, const larder_os_facts *facts, const char *path);
+/** Opens the folder that holds `path`.
+    @param folder receives the folder, -1 on failure.
+    @param name receives the last component of `path`, which is a part of that. */
+larder_status larder_os_parent_open(const char *path, int *folder, const char **name);
+/** The same, to change what lies there beside an open file.
+    @return as larder_os_parent_open; LARDER_EREPLACED if that file is not there under that name. */
+larder_status larder_os_file_folder_open(const larder_os_facts *file, const char *path, int *folder,
+                                         const char **name);
+
+/** Makes a file that is to take the place of `name` by a rename: beside it, under a name that
+    nobody can guess, and only if nothing has that name. `name`.`kind`-XXXXXXXX, the digits random.
+    @param made receives its name, to be freed; NULL on failure. */
+larder_status larder_os_file_make_beside(int folder, const char *name, const char *kind,
+                                         uint32_t mode, int *out, char **made);
+/** Removes such files that a process left which was killed, and `name`.`kind`, as older releases
     called theirs: of these names the regular files that the effective user owns and that have no
     second name. Only for one who keeps all others from making them meanwhile. What cannot be
     removed stays, as nobody is in need of its name. */
-void larder_os_file_sweep_beside(const char *path, const char *kind);
+void larder_os_file_sweep_beside(int folder, const char *name, const char *kind);
 
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
     cannot run out of space. What it has stays, and is followed by zeros. EFBIG instead of

@@ -63,7 +63,10 @@ enum {
     LARDER_ELOCKED = -41019,
     /** A process with another C library, or with pointers of another size, has the store open: its
         locks are not like those of this one, and each would wait for ever. */
-    LARDER_ELIBRARY = -41020
+    LARDER_ELIBRARY = -41020,
+    /** What the handle has open is not what its path leads to any more: it was deleted, or another
+        one has its name. Nothing was changed there. */
+    LARDER_EREPLACED = -41021
 };
 
 /** A sentence without a final full stop for any status: Larder's own, or the system's for an errno.

@@ -46,6 +46,10 @@ extension LarderError {
     public static let readOnly = Code(.readOnly)
     /// The disk, or the user's share of it, is full.
     public static let diskFull = Code(.diskFull)
+    /// The file or folder that is open was deleted or moved, and something else has its name, or
+    /// nothing: what is written to it cannot be found there again. What lies there was left as
+    /// it was; open the log or store again.
+    public static let replaced = Code(.replaced)
     /// Use after `close()`, or of a log inherited over `fork(2)`.
     public static let closed = Code(.closed)
     /// Use after `suspend()` and before `resume()`; or of something that a suspension
@@ -57,9 +61,6 @@ extension LarderError {
     public static let encoding = Code(.encoding)
     /// A coder could not turn bytes into a value; see ``LarderError/cause``.
     public static let decoding = Code(.decoding)
-    /// What was opened does not lie at its path any more: it was moved or deleted, and there is
-    /// something else by now, or nothing. What lies there was left as it was.
-    public static let replaced = Code(.replaced)
     /// An argument that no call of this kind can take.
     public static let invalidArgument = Code(.invalidArgument)
     /// An entry was written meanwhile, again and again, so that what was to be based on

@@ -50,6 +50,7 @@ extension LarderError {
     case LARDER_ECONFLICT: .conflict
     case LARDER_ECLOSED, LARDER_EFORKED: .closed
     case LARDER_EINVALID, LARDER_ENOTFOUND: .invalidArgument
+    case LARDER_EREPLACED: .replaced
     case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: .diskFull
     default: .io
     }
@@ -68,6 +69,7 @@ extension LarderError {
         "it was left as it is, as writing would change what has that name, too; copy it first"
       case LARDER_ELOCKED: "nothing was written; end that process, or let it not read the file"
       case LARDER_ELIBRARY: "close it there, or build both programs for the same C library"
+      case LARDER_EREPLACED: "open it again"
       case LARDER_EFORKED: "open the log in the child process itself"
       case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: "nothing was written"
       default: nil

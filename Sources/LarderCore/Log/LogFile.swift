@@ -86,8 +86,11 @@ enum LogFile {
       var adapted = options
       let statistics = try reader.statistics()
       adapted.cursorSlots = UInt32(clamping: statistics.consumerSlots)
+      adapted.created = try reader.created()
       if adapted.contentFormat.isEmpty { adapted.contentFormat = statistics.format }
       try resize(path, adapted)
+      var options = options
+      options.created = adapted.created
       return try RingHandle(path: path, options: options)
     }
   }

@@ -15,7 +15,8 @@ extension MessageLog {
   /// - Throws: `.tooLarge` and `.full` (the log is unchanged), `.encoding`,
   ///   `.readOnly`, `.configurationMismatch` (the file has other limits than were
   ///   asked for), `.closed`; `.io` and `.diskFull` from a sync, and then at a
-  ///   durability of `.power` the message may have been appended.
+  ///   durability of `.power` the message may have been appended; at `.power` also
+  ///   `.replaced`, and the message is in a file that was deleted or replaced.
   /// - Complexity: O(bytes), amortised. At a durability of `.power` a sync, shared
   ///   with concurrent callers, for which it blocks its thread: a task calls
   ///   `append(_:durability:)` with `await` instead. At `.process` it does not
@@ -154,7 +155,8 @@ extension MessageLog {
   /// it with `await`, and is suspended instead.
   ///
   /// - Throws: `.io` or `.diskFull` if the device failed, and from then on always:
-  ///   what it lost cannot be known. `.readOnly`, `.closed`.
+  ///   what it lost cannot be known. `.replaced` if the file was deleted or replaced.
+  ///   `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device.
   public func sync() throws {
     try handle.sync()

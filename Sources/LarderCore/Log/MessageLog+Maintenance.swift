@@ -70,11 +70,16 @@ extension MessageLog {
   /// length, number and checksum.
   ///
   /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `.closed`, `.io`.
+  /// - Throws: `.replaced` if the file was deleted or another one has its name; `.closed`,
+  ///   `.io`.
   /// - Complexity: O(capacity). Appends wait meanwhile.
   public func verify() throws -> LogReport {
-    try handle.verify()
+    try handle.refresh()
+    return try handle.verify()
   }
+
+  /// When the log was created, which tells one log from another.
+  package var created: Int64 { get throws { try handle.created() } }
 
   /// Copies every intact message of a file, however damaged, into a new log.
   ///
@@ -109,7 +114,7 @@ extension MessageLog {
   /// Keeps the newest messages that fit, with numbers and times, and the consumers. A
   /// new file is written beside the old one, synced and renamed over it, so a
   /// crash leaves the one or the other. Whoever has the old file open for reading
-  /// goes on reading that.
+  /// continues in the new one.
   ///
   /// - Parameters:
   ///   - fileURL: The file, which nobody has open for writing.
@@ -139,6 +144,7 @@ extension MessageLog {
       cursorSlots: slots, contentFormat: statistics.format)
     options.keepsTimes = keepsTimes
     options.trustsOtherUsers = trustsOtherUsers
+    options.created = try current.created()
     try LogFile.resize(path, options)
   }
 

@@ -39,7 +39,8 @@ extension MessageLog {
   /// not suspended is harmless.
   ///
   /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``, `.busy` for
-  ///   example. The log stays suspended then, and can be resumed later. `.closed`.
+  ///   example; `.replaced` if another log has its name by now. The log stays suspended then,
+  ///   and can be resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws {
     try resumeBlocking()

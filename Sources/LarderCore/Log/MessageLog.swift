@@ -23,6 +23,12 @@ public import Foundation
 /// appended later, and ``consumer(named:)`` a reader that remembers its place
 /// over a restart.
 ///
+/// **Deleted and replaced files.** A log keeps the file that it opened. If that is deleted,
+/// or another one gets its name, appends at `.process` go on without noticing, into a file
+/// that no later opening finds. Whatever promises more throws `.replaced`: appends at
+/// `.power`, `sync()`, acknowledgements, ``verify()``, `close()`, queues. A file that was
+/// moved stays in use as long as nothing else is at its old path.
+///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time.
 /// One log at a time has a file open for writing, in all processes together; a
 /// second one gets `.busy`. Any number of logs made by
@@ -96,7 +102,10 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// It takes no lock, needs no permission to write, and reads what a writer in this or
   /// another process appends meanwhile. It writes nothing to the file, but for who
   /// follows it and may: that somebody waits.
-  /// Capacity and policy are those of the file.
+  /// Capacity and policy are those of the file. If the log is resized, reading continues in
+  /// its new file. If it was deleted, or another log has its name, ``messages()`` and
+  /// ``entries`` throw `.replaced`; consumers, readers and followers do behind the last
+  /// message.
   ///
   /// - Parameters:
   ///   - fileURL: The file.
@@ -154,7 +163,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// refers to any more, and no reader of which is left, closes itself.
   ///
   /// - Throws: `.io` or `.diskFull` if the sync failed; the log is closed all the
-  ///   same, and holds what it would hold after a power cut.
+  ///   same, and holds what it would hold after a power cut. `.replaced` if something was
+  ///   written and the next opening will not find it; it is closed then, too.
   /// - Complexity: At a durability of `.power` one sync of the device, for which it
   ///   blocks.
   public func close() throws {

@@ -292,6 +292,35 @@ package final class SuspendableHandle: @unchecked Sendable {
     }
   }
 
+  /// Puts something else in the place of what is open, which is shut: whoever uses that goes on
+  /// with the other, as after a resumption.
+  ///
+  /// - Parameters:
+  ///   - count: Does nothing if it was resumed since this was ``resumptionCount``, or is not open.
+  ///   - open: Receives what is open.
+  ///   - shut: Ends all use of that in C.
+  /// - Throws: What `open` throws: then nothing has changed.
+  package func replace(
+    resumptionCount count: UInt64,
+    _ open: (OpaquePointer) throws(LarderError) -> Opened, shut: (OpaquePointer) -> Void
+  ) throws(LarderError) {
+    try transition.withLock { _ throws(LarderError) in
+      guard resumptionCount == count, let pointer = current.load(ordering: .acquiring) else {
+        return
+      }
+      let opened = try open(pointer)
+      resumptions.add(1, ordering: .sequentiallyConsistent)
+      state.withLock { state in
+        current.store(opened.pointer, ordering: .sequentiallyConsistent)
+        if let owner = state.owner { state.retired.append(Retired(owner: owner)) }
+        state.owner = opened.owner
+        hasRetired.store(true, ordering: .sequentiallyConsistent)
+      }
+      shut(pointer)
+    }
+    releaseRetired()
+  }
+
   /// Ends all use, for good, and releases what was open as soon as no call uses it any more: at
   /// once, but for calls under way and what was made by ``callKeeping(waits:_:)``.
   package func close(

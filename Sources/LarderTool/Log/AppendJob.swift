@@ -47,7 +47,8 @@ struct AppendJob: ~Copyable {
       bytes += lines.byteCount(ofFirst: Int(clamping: end.subtracting(clamping: next)))
     }
     try ring.append(batch)
-    if sync { try ring.sync() }
+    // Either says whether the file can be found again.
+    try sync ? ring.sync() : ring.checkPlace()
   }
 
   private func progressText(_ input: InputFile, read: UInt64, lines: UInt64) -> String {

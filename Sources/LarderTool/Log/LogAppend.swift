@@ -13,7 +13,8 @@ struct LogAppend: ParsableCommand {
       whose messages are CBOR, or of another format that is no text, does not take lines, nor does \
       one that is damaged: see larder log salvage. Lines \
       are appended as they come, so a slow input is not held back, and what was appended survives \
-      the end of this and any other program. Ctrl-C stops reading and keeps what was appended.
+      the end of this and any other program. Ctrl-C stops reading and keeps what was appended. If \
+      the log is deleted meanwhile, or another file gets its name, that is an error.
 
       Sizes are written as 64MiB, 1GB, 100k: k, M, G and T are powers of 1,024, as KiB is; kB, MB, \
       GB and TB are powers of 1,000.

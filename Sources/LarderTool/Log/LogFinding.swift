@@ -46,7 +46,13 @@ extension LogFinding {
     _ ring: borrowing RingHandle, _ path: String, missed: Bool
   ) throws {
     guard try missed || ring.recovery().lost > 0 else { return }
-    let finding = try LogFinding(ring)
+    let finding: LogFinding
+    do {
+      finding = try LogFinding(ring)
+    } catch let error as LarderError where error.code == .replaced {
+      // Nobody can verify the file any more, or ask what is wrong with it.
+      return
+    }
     if finding.isIntact { return }
     let lost = finding.report?.lost ?? finding.walk?.missingCount ?? 0
     StandardError.note(

@@ -105,12 +105,13 @@
       // The bytes as they are, whatever coder made them.
       let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
       let log = try MessageLog(readingFrom: URL(fileURLWithPath: file), coder: coder)
+      let created = try log.created
       let shipper = try shipper(of: log)
       let ticker = progress ? ProgressTicker { text(shipper.statistics) } : nil
       let result = Self.wait { once ? try await shipper.shipAll() : try await shipper.run() }
       ticker?.stop()
       let statistics = shipper.statistics
-      acknowledge(statistics.lastSequence)
+      acknowledge(statistics.lastSequence, created: created)
       // A copy's numbers go on far behind its messages.
       let isAll = if case .success = result { once } else { false }
       if !quiet { StandardError.note("\(file): \(text(statistics, isAll: isAll))") }
@@ -173,13 +174,15 @@
     }
 
     /// Says how far it was shipped, if nobody writes to the log: else that program's shipper would.
-    private func acknowledge(_ sequence: UInt64?) {
+    private func acknowledge(_ sequence: UInt64?, created: Int64) {
       guard let sequence else { return }
       do {
-        let ring = try RingHandle(path: file, options: RingOptions(existing: true))
+        var options = RingOptions(existing: true)
+        options.created = created
+        let ring = try RingHandle(path: file, options: options)
         try ring.acknowledge(consumer, through: sequence)
         try ring.shutdown(syncs: false)
-      } catch  where [.busy, .readOnly].contains(error.code) {
+      } catch  where [.busy, .readOnly, .replaced].contains(error.code) {
         // As the help says.
       } catch {
         if !quiet { StandardError.note("\(file): cannot say how far it was shipped: \(error)") }

@@ -9,10 +9,12 @@ struct LogTail: ParsableCommand {
     abstract: "Print the newest messages of logs, and follow them.",
     discussion: """
       Following needs nothing from the program that writes: it may start, stop, be killed and come \
-      back, or give the log another size. Messages that were overwritten before they could be \
-      printed are counted in a note on the standard error; if messages are missing because of \
-      damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR \
-      come out as JSON, and structured records as text, as larder log cat prints them.
+      back, or give the log another size. When the log gets another file, a note on the standard \
+      error says so: a log that was resized goes on behind its last message, and another log that \
+      has taken the name is printed from its beginning. Messages that were overwritten before they \
+      could be printed are counted in a note on the standard error; if messages are missing \
+      because of damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR come out as \
+      JSON, and structured records as text, as larder log cat prints them.
 
       Several logs are printed as one, in the order of their times, each message behind the name \
       of its log. Messages whose time is unknown come when they are seen. -n is of each log.
@@ -55,18 +57,15 @@ struct LogTail: ParsableCommand {
     }
     var printer = MessagePrinter(format, selection, path: file)
     var place = Place()
+    let log = try FollowedLog(file)
     repeat {
-      let identity = FileIdentity(file)
-      let ring = try LogCreation.read(file)
-      let statistics = try ring.statistics()
+      let statistics = try log.ring.statistics()
       let newest = statistics.newestSequence ?? 0
       printer.contentFormat = statistics.format
       try selection.require(statistics.format, of: file)
-      let reader = try ring.makeReader()
+      let reader = try log.ring.makeReader()
       if let printed = place.last {
-        // The file is another one now: the same log resized, or a new one that starts over.
-        try reader.seek(to: newest < printed ? 0 : printed.adding(clamping: 1))
-        if newest < printed { place.last = 0 }
+        try reader.seek(to: printed.adding(clamping: 1))
       } else {
         try reader.seek(to: .max)
         try reader.stepBack(last, from: newest, printedBy: &printer)
@@ -83,18 +82,34 @@ struct LogTail: ParsableCommand {
       }
       place.last = max(place.last ?? 0, newest)
       guard follow else {
-        return try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
+        return try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed)
       }
-      while !Interruption.isRequested, FileIdentity(file).map({ $0 == identity }) ?? true {
-        let isAwake = try ring.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
-        let found = try printNext(reader, &place, &printer)
-        // Something is there that cannot be read, a damaged message: wait for what comes after it.
-        if isAwake && !found { place.skipped = try ring.statistics().newestSequence ?? 0 }
-      }
-      if Interruption.isRequested {
-        try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
-      }
+      try follow(log, reader, &place, &printer)
     } while !Interruption.isRequested
+  }
+
+  /// Prints what comes until the log has another file, which is open then.
+  private func follow(
+    _ log: FollowedLog, _ reader: borrowing RingReader, _ place: inout Place,
+    _ printer: inout MessagePrinter
+  ) throws {
+    while !Interruption.isRequested {
+      let isAwake = try log.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
+      let found = try printNext(reader, &place, &printer)
+      if isAwake == nil, !found {
+        if let isSame = try log.openSuccessor() {
+          if !isSame { place = Place(last: 0) }
+          return
+        }
+        // Its writer may go on, until there is another one.
+        Thread.sleep(forTimeInterval: Self.slice.inSeconds)
+      }
+      // Something is there that cannot be read, a damaged message: wait for what comes after it.
+      if isAwake == true && !found {
+        place.skipped = try log.ring.statistics().newestSequence ?? 0
+      }
+    }
+    try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed)
   }
 
   /// How far the log was printed.

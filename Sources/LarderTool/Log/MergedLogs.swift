@@ -96,8 +96,7 @@ private final class MergedLog {
   private let file: String
   private let name: String
   private let selection: MessageSelection
-  private var identity: FileIdentity?
-  private var ring: RingHandle
+  private let log: FollowedLog
   private var reader: RingReader
   private var printer: MessagePrinter
   /// The number of the last message read; nil before the first.
@@ -110,12 +109,11 @@ private final class MergedLog {
     self.file = file
     self.selection = selection
     self.name = TerminalText.escaped(name, isLine: true)
-    identity = FileIdentity(file)
-    ring = try LogCreation.read(file)
-    reader = try ring.makeReader()
+    log = try FollowedLog(file)
+    reader = try log.ring.makeReader()
     printer = MessagePrinter(format, selection, path: file, endsEveryMessage: true)
     printer.name = self.name
-    let statistics = try ring.statistics()
+    let statistics = try log.ring.statistics()
     printer.contentFormat = statistics.format
     try selection.require(statistics.format, of: file)
     let newest = statistics.newestSequence ?? 0
@@ -125,16 +123,15 @@ private final class MergedLog {
 
   /// Reads to the end, also of another file that has taken the log's name.
   func read(_ body: (RingRecord, UInt64) -> Void) throws {
+    let isReplaced = try log.isReplaced
+    // What was appended before it was replaced is there by now.
     try readRest(body)
-    guard let other = FileIdentity(file), other != identity else { return }
-    identity = other
-    ring = try LogCreation.read(file)
-    reader = try ring.makeReader()
-    let statistics = try ring.statistics()
-    printer.contentFormat = statistics.format
-    try selection.require(statistics.format, of: file)
-    // The same log resized, or a new one that starts over.
-    if (statistics.newestSequence ?? 0) < last ?? 0 { last = nil }
+    guard isReplaced, let isSame = try log.openSuccessor() else { return }
+    reader = try log.ring.makeReader()
+    let format = try log.ring.statistics().format
+    printer.contentFormat = format
+    try selection.require(format, of: file)
+    if !isSame { last = 0 }
     try reader.seek(to: last?.adding(clamping: 1) ?? 0)
     try readRest(body)
   }
@@ -153,10 +150,12 @@ private final class MergedLog {
   }
 
   func wait(_ time: Duration) throws -> Bool {
-    let newest = try ring.statistics().newestSequence ?? 0
+    let newest = try log.ring.statistics().newestSequence ?? 0
     // Something damaged at the end is nothing to wake up for again and again.
-    return try ring.wait(after: max(newest, last ?? 0), timeout: time)
+    if let isAwake = try log.wait(after: max(newest, last ?? 0), timeout: time) { return isAwake }
+    Thread.sleep(forTimeInterval: time.inSeconds)
+    return false
   }
 
-  func end() throws { try LogFinding.endPrinting(ring, file, missed: printer.hasMissed) }
+  func end() throws { try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed) }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderCore
 import LarderTestSupport
 import Testing
 
@@ -140,5 +141,19 @@ import Testing
       let stat = try Tool.run("log", "stat", "--json", log)
       if stat.code == 0, try stat.object["count"] as? Int ?? 0 > 0 { return log }
     }
+  }
+
+  @Test(arguments: [["--sync"], []])
+  func aLogThatIsDeletedMeanwhileIsAnError(options: [String]) throws {
+    _ = try Tool.run("log", "append", log, input: Data("one\n".utf8))
+    let reader = try RingHandle(path: log, options: RingOptions(readOnly: true))
+    let append = try RunningTool(["log", "append", log] + options)
+    try append.write("two\n")
+    #expect(try reader.wait(after: 1, timeout: .seconds(60)))
+    try FileManager.default.removeItem(atPath: log)
+    try append.write("three\n")
+    let (code, _, errors) = append.wait()
+    #expect(code == 2)
+    #expect(errors.contains("it was deleted, or another one has its name"))
   }
 }

@@ -87,6 +87,47 @@ import Testing
     _ = try Tool.run("log", "append", log, input: Data("two\n".utf8))
     #expect(tail.readLine() == "two\n")
     tail.send(SIGINT)
+    let (code, _, errors) = tail.wait()
+    #expect(code == 0)
+    #expect(errors.split(separator: "\n").count == 1 && errors.contains("\(log): resized"))
+  }
+
+  /// With fewer messages, as many, and more: numbers do not tell one log from another.
+  @Test(arguments: [5, 10, 30], [false, true])
+  func anotherLogThatTakesTheNameIsPrintedFromItsBeginning(count: Int, isMerged: Bool) throws {
+    let beside = directory.file("beside.larder").path
+    _ = try Tool.run("log", "append", beside, input: Data("beside\n".utf8))
+    let old = (1...10).map { "old \($0)\n" }.joined()
+    _ = try Tool.run("log", "append", log, input: Data(old.utf8))
+    let tail =
+      isMerged
+      ? try RunningTool("log", "tail", "-n", "1", "-f", log, beside)
+      : try RunningTool("log", "tail", "-n", "1", "-f", log)
+    for _ in 0...(isMerged ? 1 : 0) { _ = tail.readLine() }
+    let other = directory.file("other.larder").path
+    let new = (1...count).map { "new \($0)\n" }
+    _ = try Tool.run("log", "append", other, input: Data(new.joined().utf8))
+    #expect(rename(other, log) == 0)
+    for line in new { #expect(tail.readLine().hasSuffix(line)) }
+    tail.send(SIGINT)
+    let (code, _, errors) = tail.wait()
+    #expect(code == 0)
+    #expect(errors.split(separator: "\n").count == 1 && errors.contains("another log"))
+  }
+
+  @Test func aLogThatIsDeletedIsFollowedAsLongAsItIsWrittenAndThenTheNextOne() throws {
+    let writer = try open()
+    try writer.append("one")
+    let tail = try RunningTool("log", "tail", "-f", log)
+    #expect(tail.readLine() == "one\n")
+    try FileManager.default.removeItem(at: file)
+    try writer.append("two")
+    #expect(tail.readLine() == "two\n")
+    #expect(errorCode { try writer.sync() } == .replaced)
+    let next = try open()
+    try next.append("three")
+    #expect(tail.readLine() == "three\n")
+    tail.send(SIGINT)
     #expect(tail.wait().code == 0)
   }
 

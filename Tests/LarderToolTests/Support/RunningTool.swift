@@ -9,7 +9,9 @@ final class RunningTool {
   private let errorPipe = Pipe()
   private var unread = Data()
 
-  init(_ arguments: String...) throws {
+  convenience init(_ arguments: String...) throws { try self.init(arguments) }
+
+  init(_ arguments: [String]) throws {
     // A child that has ended already must not end the test with it.
     _ = signal(SIGPIPE, SIG_IGN)
     process.executableURL = Tool.executable

@@ -262,9 +262,21 @@ static void folder_removed(torture *run, void *context) {
         return;
     }
     remove_tree(folder);
-    if (fill_ring(run, book, ring, 1000)) {
-        EXPECT_STATUS(run, larder_ring_sync(ring), LARDER_OK);
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record = {0};
+    uint64_t newest = 0;
+    larder_status status = LARDER_OK;
+    for (int i = 0; i < 1000 && !status; i++) status = larder_ring_append(ring, "gone", 4, &newest);
+    EXPECT_STATUS(run, status, LARDER_OK);
+    EXPECT_STATUS(run, larder_ring_sync(ring), LARDER_EREPLACED);
+    // As long as it is open, what was appended can be read.
+    EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK);
+    while (larder_ring_reader_next(reader, &record) == LARDER_OK && record.sequence < newest) {
     }
+    EXPECT(run, newest >= 1000 && record.sequence == newest,
+           "message %llu is the last that is read", (unsigned long long)record.sequence);
+    larder_ring_reader_close(reader);
+    EXPECT_STATUS(run, larder_ring_shutdown(ring), LARDER_EREPLACED);
     larder_ring_close(ring);
     larder_ring_options options = ring_options(65536, 0);
     EXPECT_STATUS(run, larder_ring_open(path, &options, NULL, &ring), ENOENT);

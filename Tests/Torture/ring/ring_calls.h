@@ -10,5 +10,7 @@
 void ring_calls(torture *run, void *context);
 /** Memory of a ring that is hurt under its handle, and files under those who read them. */
 void ring_hurt(torture *run, void *context);
+/** A log whose file is deleted, moved or replaced. */
+void ring_places(torture *run, void *context);
 
 #endif

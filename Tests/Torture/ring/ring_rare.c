@@ -306,8 +306,8 @@ static void power_cuts(torture *run, void *context) {
 }
 
 void family_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {copies,     replaced_log, no_rings, cursors,
-                                                        power_cuts, ring_calls,   ring_hurt};
+    static void (*const bodies[])(torture *, void *) = {
+        copies, replaced_log, no_rings, cursors, power_cuts, ring_calls, ring_hurt, ring_places};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;

@@ -76,8 +76,10 @@ public final class LogQueue<Message: Sendable>: Sendable {
   /// - Parameter job: The message.
   /// - Returns: Whether this call did it; false if the message was done before, or is in the
   ///   dead-letter log.
-  /// - Throws: `.invalidArgument` for a job of another queue; `.suspended`, `.closed`, `.io`,
-  ///   `.diskFull`. At `.power`, a failed sync throws, and the message is done all the same.
+  /// - Throws: `.invalidArgument` for a job of another queue; `.replaced` if the log's file or
+  ///   the queue's was deleted or replaced, and then the message is not done; `.suspended`,
+  ///   `.closed`, `.io`, `.diskFull`. At `.power`, a failed sync throws, and the message is done
+  ///   all the same.
   /// - Complexity: O(consumer slots), amortised O(log window). At a durability of `.power` one sync
   ///   of the device, for which it blocks.
   @discardableResult

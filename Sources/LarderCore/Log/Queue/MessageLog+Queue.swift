@@ -95,7 +95,8 @@ extension MessageLog {
   ///   `.readOnly` for a log opened for reading; `.full` if all consumer slots are taken;
   ///   `.configurationMismatch` if the queue is open with another configuration; `.notALarderFile`,
   ///   `.incompatibleVersion` and `.untrusted` for the file beside the log, which is left as it is;
-  ///   `.diskFull`, `.io`, `.suspended`, `.closed`.
+  ///   `.replaced` if the log's file is not in its place any more; `.diskFull`, `.io`,
+  ///   `.suspended`, `.closed`.
   /// - Complexity: O(window + messages in the log); O(messages in the dead-letter log) if those of
   ///   others are in it. A new file is synced.
   public func queue(
@@ -129,7 +130,8 @@ extension MessageLog {
   ///
   /// - Parameter name: The queue's name.
   /// - Returns: Whether there was something to forget.
-  /// - Throws: `.busy` if the queue is open; `.notALarderFile` if the file is not that of a queue;
+  /// - Throws: `.busy` if the queue is open; `.replaced` if the log's file is not in its place any
+  ///   more; `.notALarderFile` if the file is not that of a queue;
   ///   `.invalidArgument`, `.readOnly`, `.configurationMismatch`, `.closed`, `.io`.
   /// - Complexity: O(consumer slots).
   @discardableResult
@@ -139,9 +141,10 @@ extension MessageLog {
       throw LarderError(.busy, "Queue \(name) is open; release it and its jobs first.")
     }
     // First what can be refused; then the slot, without which the queue begins again.
-    let path = QueueOpening.path(of: name, beside: fileURL)
     if isReader { return try removeConsumer(named: name) }
-    let hadFile = try QueueFile.remove(path)
+    let hadFile = try handle.withSideFile(QueueOpening.suffix(of: name), waits: true) {
+      place throws(LarderError) in try QueueFile.remove(place)
+    }
     return try removeConsumer(named: name) || hadFile
   }
 }

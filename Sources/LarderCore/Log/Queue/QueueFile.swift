@@ -28,12 +28,17 @@ final class QueueFile: Sendable {
   let header: QueueHeader
   private let seed: UInt32
   private let file: Int32
+  private let facts: larder_os_facts
 
-  private init(path: String, header: QueueHeader, file: Int32) {
+  private init(path: String, header: QueueHeader, file: Int32) throws(LarderError) {
     self.path = path
     self.header = header
     self.file = file
     seed = header.checksum
+    var facts = larder_os_facts()
+    let status = larder_os_file_facts_get(file, &facts)
+    self.facts = facts
+    try check(status, "look at \(path)")
   }
 
   deinit { larder_os_file_close(file) }
@@ -46,6 +51,13 @@ final class QueueFile: Sendable {
 
   /// Makes what was written survive a power cut.
   func sync() throws(LarderError) { try check(larder_os_file_sync(file), "sync \(path)") }
+
+  /// Throws `.replaced` if the next opening would not find the file.
+  func checkPlace() throws(LarderError) {
+    try withUnsafePointer(to: facts) { facts throws(LarderError) in
+      try check(larder_os_file_check_place(file, facts, path), "find \(path) again")
+    }
+  }
 }
 
 // MARK: - Opening
@@ -53,7 +65,7 @@ final class QueueFile: Sendable {
 extension QueueFile {
   /// What there is to know before a queue's file is opened.
   struct Request {
-    let path: String
+    let place: SideFile
     /// As a new file is to begin.
     let header: QueueHeader
     /// The number that the log's next message gets.
@@ -69,11 +81,13 @@ extension QueueFile {
   static func open(
     _ request: Request, _ recovery: inout LogQueueRecovery
   ) throws(LarderError) -> (QueueFile, [QueueSlot]) {
-    let path = request.path
+    let place = request.place
+    let path = place.path
     let wanted = request.header
-    larder_os_file_sweep_beside(path, "new")
+    larder_os_file_sweep_beside(place.folder, place.name, "new")
     var file: Int32 = -1
-    let status = larder_os_file_open(path, Int32(LARDER_OS_WRITE), 0, &file)
+    let status = larder_os_file_open_in(
+      place.folder, place.name, Int32(LARDER_OS_WRITE), 0, &file)
     if status == LARDER_OS_ENOENT { return (try create(request), []) }
     try check(status, "open \(path)")
     var isKept = false
@@ -103,16 +117,18 @@ extension QueueFile {
       else { break }
       isKept = true
       recovery.damagedSlots = damagedSlots(bytes, header, readable: slots.count)
-      return (QueueFile(path: path, header: header, file: file), slots)
+      return (try QueueFile(path: path, header: header, file: file), slots)
     }
-    recovery.setAside = try setAside(path)
+    recovery.setAside = try setAside(place)
     return (try create(request), [])
   }
 
   /// Removes the file of a queue; leaves one of anything else.
-  static func remove(_ path: String) throws(LarderError) -> Bool {
+  static func remove(_ place: SideFile) throws(LarderError) -> Bool {
+    let path = place.path
     var file: Int32 = -1
-    let status = larder_os_file_open(path, Int32(LARDER_OS_WRITE), 0, &file)
+    let status = larder_os_file_open_in(
+      place.folder, place.name, Int32(LARDER_OS_WRITE), 0, &file)
     if status == LARDER_OS_ENOENT { return false }
     try check(status, "open \(path)")
     defer { larder_os_file_close(file) }
@@ -123,7 +139,7 @@ extension QueueFile {
       throw LarderError(
         .notALarderFile, "The file \(path) is not that of a queue; it was left as it is.")
     }
-    try check(larder_os_file_remove(path), "remove \(path)")
+    try check(larder_os_file_remove_in(place.folder, place.name), "remove \(path)")
     return true
   }
 
@@ -131,14 +147,13 @@ extension QueueFile {
     _ file: Int32, _ request: Request
   ) throws(LarderError) -> [UInt8] {
     var facts = larder_os_facts()
-    try check(larder_os_file_facts_get(file, &facts), "look at \(request.path)")
-    try check(
-      larder_os_trust_check(&facts, request.trustsOtherUsers), "open \(request.path)")
+    let path = request.place.path
+    try check(larder_os_file_facts_get(file, &facts), "look at \(path)")
+    try check(larder_os_trust_check(&facts, request.trustsOtherUsers), "open \(path)")
     let most = QueueHeader.size + QueueHeader.windows.upperBound * QueueSlot.size
     var bytes = [UInt8](repeating: 0, count: min(Int(clamping: facts.bytes), most))
     var count = 0
-    try check(
-      larder_os_file_read_at(file, &bytes, bytes.count, 0, &count), "read \(request.path)")
+    try check(larder_os_file_read_at(file, &bytes, bytes.count, 0, &count), "read \(path)")
     bytes.removeLast(bytes.count - count)
     return bytes
   }
@@ -170,19 +185,24 @@ extension QueueFile {
     return Int(header.window) - unused - readable
   }
 
-  private static func setAside(_ path: String) throws(LarderError) -> URL {
-    let target = path + ".aside-" + String(UInt64.random(in: 0 ... .max), radix: 16)
-    try check(larder_os_file_rename(path, target), "move \(path) to \(target)")
+  private static func setAside(_ place: SideFile) throws(LarderError) -> URL {
+    let suffix = ".aside-" + String(UInt64.random(in: 0 ... .max), radix: 16)
+    let target = place.path + suffix
+    try check(
+      larder_os_file_rename_in(place.folder, place.name, place.name + suffix),
+      "move \(place.path) to \(target)")
     return URL(fileURLWithPath: target)
   }
 
   /// Makes a file that has no slots yet, whole and on the device before it gets its name.
   private static func create(_ request: Request) throws(LarderError) -> QueueFile {
-    let path = request.path
+    let place = request.place
+    let path = place.path
     var file: Int32 = -1
     var name: UnsafeMutablePointer<CChar>?
     try check(
-      larder_os_file_make_beside(path, "new", 0o600, &file, &name), "make a file beside \(path)")
+      larder_os_file_make_beside(place.folder, place.name, "new", 0o600, &file, &name),
+      "make a file beside \(path)")
     defer { free(name) }
     do {
       var bytes = request.header.bytes
@@ -190,14 +210,14 @@ extension QueueFile {
         repeating: 0, count: Int(request.header.window) * QueueSlot.size)
       try write(bytes, file, at: 0, path)
       try check(larder_os_file_sync(file), "sync \(path)")
-      try check(larder_os_file_rename(name, path), "make \(path)")
+      try check(larder_os_file_rename_in(place.folder, name, place.name), "make \(path)")
     } catch {
-      _ = larder_os_file_remove(name)
+      _ = larder_os_file_remove_in(place.folder, name)
       larder_os_file_close(file)
       throw error
     }
-    let made = QueueFile(path: path, header: request.header, file: file)
-    try check(larder_os_file_sync_parent(path), "sync the folder of \(path)")
+    let made = try QueueFile(path: path, header: request.header, file: file)
+    try check(larder_os_folder_sync(place.folder), "sync the folder of \(path)")
     return made
   }
 

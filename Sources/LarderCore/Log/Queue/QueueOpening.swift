@@ -20,19 +20,22 @@ struct QueueOpening {
   init<Message>(_ name: String, of log: MessageLog<Message>, window: Int) throws {
     let statistics = try log.handle.rawStatistics(waits: false)
     var known = try log.handle.acknowledged(name)
-    if known == nil {
-      // A queue that cannot keep its watermark is refused before it has done any work.
-      do { try log.handle.acknowledge(name, through: 0) } catch { throw log.appendFailure(error) }
-      known = 0
-    }
     var recovery = LogQueueRecovery()
-    let request = QueueFile.Request(
-      path: Self.path(of: name, beside: log.fileURL),
-      header: QueueHeader(
-        window: UInt32(clamping: window), logCreated: statistics.created_ns, name: name),
-      nextSequence: statistics.next_sequence, trustsOtherUsers: log.handle.trustsOtherUsers)
-    let (file, slots) = try QueueFile.open(request, &recovery)
-    try log.handle.files.apply(to: request.path)
+    let (file, slots) = try log.handle.withSideFile(Self.suffix(of: name)) { place in
+      if known == nil {
+        // A queue that cannot keep its watermark is refused before it has done any work.
+        do { try log.handle.acknowledge(name, through: 0) } catch { throw log.appendFailure(error) }
+        known = 0
+      }
+      let request = QueueFile.Request(
+        place: place,
+        header: QueueHeader(
+          window: UInt32(clamping: window), logCreated: statistics.created_ns, name: name),
+        nextSequence: statistics.next_sequence, trustsOtherUsers: log.handle.trustsOtherUsers)
+      let opened = try QueueFile.open(request, &recovery)
+      try log.handle.files.apply(to: place.path)
+      return opened
+    }
     self.file = file
     self.recovery = recovery
     let first = statistics.opened_sequence
@@ -48,15 +51,15 @@ struct QueueOpening {
     }
   }
 
-  /// The path of the queue's file: the log's, and the queue's name as far as every file system
-  /// takes it; other bytes as `%` and two digits.
-  static func path(of name: String, beside log: URL) -> String {
+  /// What the name of the queue's file has behind the log's: the queue's name as far as every file
+  /// system takes it; other bytes as `%` and two digits.
+  static func suffix(of name: String) -> String {
     let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.".utf8)
     let escaped = name.utf8.map { byte in
       plain.contains(byte)
         ? String(UnicodeScalar(byte))
         : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
-    return log.absoluteURL.path + ".queue-" + escaped.joined()
+    return ".queue-" + escaped.joined()
   }
 }

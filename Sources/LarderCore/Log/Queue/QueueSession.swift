@@ -124,6 +124,7 @@ final class QueueSession<Message: Sendable> {
 
   /// - Returns: Whether it was not done before.
   func acknowledge(_ sequence: UInt64, attempts: UInt32) throws -> Bool {
+    try checkPlace()
     let slot = QueueSlot(sequence, .done, attempts: attempts)
     if sequence > state.frontier {
       // Delivered before the log was suspended, and not read again since.
@@ -188,6 +189,12 @@ final class QueueSession<Message: Sendable> {
     }
   }
 
+  /// What is done with is to be found by the next opening; else it would be forgotten.
+  private func checkPlace() throws(LarderError) {
+    try file.checkPlace()
+    try log.handle.checkPlace()
+  }
+
   // MARK: - Dead letters
 
   private func isExhausted(_ attempts: UInt32) -> Bool {
@@ -198,6 +205,8 @@ final class QueueSession<Message: Sendable> {
   /// written, the next opening finds the letter.
   private func bury(_ sequence: UInt64, _ job: QueueState.Job) throws {
     guard let deadLetters = configuration.deadLetters else { return }
+    try checkPlace()
+    try deadLetters.handle.checkPlace()
     let head = DeadLetterHead(
       logCreated: file.header.logCreated, sequence: sequence, attempts: job.attempts, queue: name)
     let letter = try deadLetters.appendBytes(head.bytes + job.bytes)

@@ -59,8 +59,9 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// there whether or not anything was acknowledged since.
   ///
   /// - Returns: The message; nil if there is none at present.
-  /// - Throws: `.closed`. A message that cannot be decoded throws when it is asked
-  ///   for, so that a consumer gets past it.
+  /// - Throws: `.closed`; of a log opened for reading `.replaced` if there is no message and
+  ///   none can come, as the log was deleted or another one has its name. A message that
+  ///   cannot be decoded throws when it is asked for, so that a consumer gets past it.
   /// - Complexity: O(bytes of the message) and the coder's own, amortised. The
   ///   first call is O(messages in the log).
   public func next() throws -> LogEntry<Message>? {
@@ -84,7 +85,11 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Complexity: As ``next()``, for each.
   public func read(upTo count: Int) throws -> [LogEntry<Message>] {
     var entries: [LogEntry<Message>] = []
-    while entries.count < count, let entry = try next() { entries.append(entry) }
+    do {
+      while entries.count < count, let entry = try next() { entries.append(entry) }
+    } catch let error as LarderError where error.code == .replaced && !entries.isEmpty {
+      // The next call says so again; these were read.
+    }
     return entries
   }
 
@@ -109,8 +114,9 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Parameter sequence: The number of the last message that is done with.
   /// - Throws: `.invalidArgument` for a number that no message has got yet,
   ///   `.full` if all slots are taken, `.readOnly`, `.configurationMismatch`,
-  ///   `.closed`.
-  /// - Complexity: O(consumer slots).
+  ///   `.closed`; `.replaced` if the log's file was deleted or replaced, and then nothing
+  ///   is acknowledged.
+  /// - Complexity: O(consumer slots), and one system call.
   public func acknowledge(through sequence: UInt64) throws {
     do {
       try log.handle.acknowledge(name, through: sequence)

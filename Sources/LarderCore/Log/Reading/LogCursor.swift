@@ -32,6 +32,7 @@ struct RawEntry {
 final class LogCursor {
   @exclusivity(unchecked) private var reader: RingReader
   private let ring: SuspendableHandle
+  private let opener: RingOpener
   private let path: String
   /// The last number to return, so that a pass over a log that is being written ends.
   private let last: UInt64
@@ -41,12 +42,15 @@ final class LogCursor {
   @exclusivity(unchecked) private var isBehindMessage = false
   /// The same, and the reader does not know because it is a new one.
   @exclusivity(unchecked) private var countsGap = false
+  /// The file was replaced, and what was appended to it before may still have to be read.
+  @exclusivity(unchecked) private var isReplaced = false
 
   init(
     _ handle: borrowing RingHandle, last: UInt64 = .max, waits: Bool = true
   ) throws(LarderError) {
     reader = try handle.makeReader(waits: waits)
     ring = handle.suspension
+    opener = handle.opener
     path = handle.path
     self.last = last
   }
@@ -58,7 +62,10 @@ final class LogCursor {
   func next(waits: Bool) throws(LarderError) -> RawEntry? {
     while true {
       do {
-        guard let record = try reader.next(), record.sequence <= last else { return nil }
+        guard let record = try reader.next(), record.sequence <= last else {
+          if try goesOn() { continue }
+          return nil
+        }
         let missing = countsGap ? record.sequence.subtracting(clamping: place) : 0
         place = record.sequence.adding(clamping: 1)
         isBehindMessage = true
@@ -68,6 +75,23 @@ final class LogCursor {
         try reopen(after: error, waits: waits)
       }
     }
+  }
+
+  /// At the end: whether there may be more, because the log has another file.
+  ///
+  /// - Throws: `.replaced` if nothing more can come.
+  @inline(never)
+  private func goesOn() throws(LarderError) -> Bool {
+    // A pass ends with what was the newest message when it began.
+    if last != .max { return false }
+    if isReplaced {
+      isReplaced = false
+      try opener.reopen(ring)
+      return true
+    }
+    // What was appended before the file was replaced can be read now, if it could not before.
+    isReplaced = opener.isReplaced(ring)
+    return isReplaced
   }
 
   @usableFromInline

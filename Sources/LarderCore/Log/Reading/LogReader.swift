@@ -31,8 +31,9 @@ public final class LogReader<Message: Sendable> {
   ///
   /// - Returns: The message; nil at the end. A later call finds what was appended
   ///   since.
-  /// - Throws: `.closed`. A message that cannot be decoded throws when it is asked
-  ///   for, so that a reader gets past it.
+  /// - Throws: `.closed`; of a log opened for reading `.replaced` if there is no message and
+  ///   none can come, as the log was deleted or another one has its name. A message that
+  ///   cannot be decoded throws when it is asked for, so that a reader gets past it.
   /// - Complexity: O(bytes of the message) and the coder's own, amortised.
   @inlinable
   public func next() throws -> LogEntry<Message>? {

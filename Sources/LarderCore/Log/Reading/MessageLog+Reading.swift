@@ -106,6 +106,7 @@ extension MessageLog {
 
   /// A cursor at `sequence` that ends with the message that is the newest now.
   func cursor(from sequence: UInt64) throws(LarderError) -> LogCursor {
+    try handle.refresh()
     let next = try handle.nextSequence()
     let cursor = try LogCursor(handle, last: next.subtracting(clamping: 1))
     if sequence > 0 { try cursor.seek(to: sequence) }
@@ -113,6 +114,7 @@ extension MessageLog {
   }
 
   func reverseCursor() throws(LarderError) -> LogCursor {
+    try handle.refresh()
     let cursor = try LogCursor(handle)
     try cursor.seek(to: .max)
     return cursor
@@ -120,6 +122,7 @@ extension MessageLog {
 
   @usableFromInline
   func cursorOverAll() throws(LarderError) -> (LogCursor, count: Int) {
+    try handle.refresh()
     let statistics = try handle.statistics()
     let next = statistics.nextSequence
     // A damaged count must not decide how much memory to ask for.

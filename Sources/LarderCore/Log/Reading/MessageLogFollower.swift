@@ -29,8 +29,11 @@ public enum FollowStart: Sendable, Hashable {
 /// While the log is suspended the sequence waits, and continues with the next message when it is
 /// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
 /// are not returned any more. It does not end when another process that writes the log ends,
-/// because the next one may continue it. A writer that resizes the log makes another file: a
-/// follower that opened the old one goes on with that, and has to open the log again.
+/// because the next one may continue it. A writer that resizes the log makes another file: for a
+/// log opened for reading the sequence continues in that, behind the last message it gave. If the
+/// log is deleted, or another log gets its name, it gives what is left and then throws `.replaced`:
+/// at once where a resize or the end of a writer wakes it, else when it looks, 20 seconds later at
+/// most. Open the log again to follow the one that is there.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.
@@ -71,8 +74,9 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
     /// Waits for the next message.
     ///
     /// - Returns: The message; nil when the log was closed or the task cancelled.
-    /// - Throws: `.io` if the system fails. A message that cannot be decoded throws
-    ///   when it is asked for, so that a follower gets past it.
+    /// - Throws: `.replaced` if no message can come any more; `.io` if the system fails.
+    ///   A message that cannot be decoded throws when it is asked for, so that a follower
+    ///   gets past it.
     /// - Complexity: O(bytes of the message) and the coder's own, amortised.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation

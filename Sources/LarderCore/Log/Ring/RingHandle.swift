@@ -26,7 +26,7 @@ final class RingOwner: @unchecked Sendable {
 /// Owns one `larder_ring`, which can be suspended: bytes in, bytes out, every status an error.
 package struct RingHandle: ~Copyable, Sendable {
   let suspension: SuspendableHandle
-  private let options: RingOptions
+  let opener: RingOpener
   /// As given to the system; for messages.
   package let path: String
 
@@ -35,34 +35,18 @@ package struct RingHandle: ~Copyable, Sendable {
   /// - Throws: what ``LarderError`` makes of the statuses of `larder_ring_open`;
   ///   the message of `.busy` names the process that holds the file.
   package init(path: String, options: RingOptions) throws(LarderError) {
-    suspension = SuspendableHandle("The log at \(path)", try Self.open(path, options))
-    self.options = options
+    let opener = try RingOpener(path: path, options: options)
+    suspension = SuspendableHandle(
+      "The log at \(path)", try opener.open(expecting: options.created))
+    self.opener = opener
     self.path = path
   }
 
   // Readers that are left go on with an open log; one that is suspended is so for good.
   deinit { suspension.abandon() }
 
-  private static func open(
-    _ path: String, _ options: RingOptions
-  ) throws(LarderError) -> SuspendableHandle.Opened {
-    try validate(path: path)
-    var raw = try options.raw()
-    var detail = larder_ring_detail()
-    var opened: OpaquePointer?
-    let status = larder_ring_open(path, &raw, &detail, &opened)
-    guard status == LARDER_OK, let opened else {
-      throw LarderError(
-        status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
-        reason: RingFailure.reason(status, detail: detail, asked: raw))
-    }
-    let owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
-    if !options.readOnly { try options.files.apply(to: path) }
-    return SuspendableHandle.Opened(pointer: opened, owner: owner)
-  }
-
-  var trustsOtherUsers: Bool { options.trustsOtherUsers }
-  var files: FileAttributes { options.files }
+  var trustsOtherUsers: Bool { opener.options.trustsOtherUsers }
+  var files: FileAttributes { opener.options.files }
 
   /// Ends all use: marks the file as closed, releases the lock. Any number of times.
   ///
@@ -84,7 +68,7 @@ package struct RingHandle: ~Copyable, Sendable {
 
   /// Opens the file as it was opened first.
   package func resume() throws(LarderError) {
-    try suspension.resume { () throws(LarderError) in try Self.open(path, options) }
+    try suspension.resume { () throws(LarderError) in try opener.open() }
   }
 
   /// Appends one message and gives its sequence number.

@@ -23,6 +23,8 @@ package struct RingOptions: Sendable {
   package var keepsTimes = false
   /// An append removes what is older; nil nothing.
   package var maximumAge: Duration?
+  /// When the log was created that an existing file has to be of, as in its statistics; 0 for any.
+  package var created: Int64 = 0
   /// What the file gets when it is opened for writing.
   package var files = FileAttributes()
 
@@ -49,6 +51,7 @@ package struct RingOptions: Sendable {
     options.content_format = try Self.number(ofFormat: contentFormat)
     options.sync_interval_ns = try Self.nanoseconds(syncInterval, "A sync interval")
     options.maximum_age_ns = try Self.nanoseconds(maximumAge, "A maximum age")
+    options.created_ns = created
     if keepsTimes { options.flags |= UInt32(LARDER_RING_KEEP_TIMES) }
     if overwrite { options.flags |= UInt32(LARDER_RING_OVERWRITE) }
     if readOnly { options.flags |= UInt32(LARDER_RING_READ_ONLY) }

@@ -21,17 +21,20 @@ extension MessageLog {
   /// - Returns: The identity.
   /// - Throws: `.notALarderFile` if the file is something else, `.damaged`,
   ///   `.incompatibleVersion`, `.untrusted` (it is to be written to, and another user's),
-  ///   `.busy` if another process keeps it locked; `.readOnly`, `.io`, `.diskFull`; `.closed`.
+  ///   `.busy` if another process keeps it locked; `.replaced` if the log's file is not in its
+  ///   place any more; `.readOnly`, `.io`, `.diskFull`; `.closed`.
   ///   The file is as it was then.
   /// - Complexity: O(1); one sync of the device when it is made.
   public func identity() throws -> UUID {
-    let created = try handle.rawStatistics().created_ns
-    let path = fileURL.absoluteURL.path + ".identity"
-    let file = IdentityFile(path: path, trustsOtherUsers: handle.trustsOtherUsers)
-    if let identity = try file.find(created) { return identity }
-    let identity = try file.make(created)
-    if !isReader { try handle.files.apply(to: path) }
-    return identity
+    try handle.refresh()
+    let created = try handle.created()
+    return try handle.withSideFile(".identity", waits: true) { place throws(LarderError) in
+      let file = IdentityFile(place: place, trustsOtherUsers: handle.trustsOtherUsers)
+      if let identity = try file.find(created) { return identity }
+      let identity = try file.make(created)
+      if !isReader { try handle.files.apply(to: place.path) }
+      return identity
+    }
   }
 }
 
@@ -47,13 +50,14 @@ struct IdentityFile {
   /// What one who adds a record takes is a sync.
   private static let patience = 400
 
-  let path: String
+  let place: SideFile
   let trustsOtherUsers: Bool
+  private var path: String { place.path }
 
   /// - Returns: nil if there is none yet.
   func find(_ created: Int64) throws(LarderError) -> UUID? {
     var file: Int32 = -1
-    let status = larder_os_file_open(path, 0, 0, &file)
+    let status = larder_os_file_open_in(place.folder, place.name, 0, 0, &file)
     if status == LARDER_OS_ENOENT { return nil }
     try check(status, "open \(path)")
     defer { larder_os_file_close(file) }
@@ -64,7 +68,8 @@ struct IdentityFile {
   func make(_ created: Int64) throws(LarderError) -> UUID {
     var file: Int32 = -1
     try check(
-      larder_os_file_open(path, Int32(LARDER_OS_WRITE | LARDER_OS_CREATE), 0o644, &file),
+      larder_os_file_open_in(
+        place.folder, place.name, Int32(LARDER_OS_WRITE | LARDER_OS_CREATE), 0o644, &file),
       "open \(path)")
     defer { larder_os_file_close(file) }
     var facts = larder_os_facts()
@@ -81,7 +86,7 @@ struct IdentityFile {
         file, record, record.count, UInt64(bytes.count / Self.recordBytes * Self.recordBytes)),
       "write \(record.count) bytes to \(path)")
     try check(larder_os_file_sync(file), "sync \(path)")
-    try check(larder_os_file_sync_parent(path), "sync the folder of \(path)")
+    try check(larder_os_folder_sync(place.folder), "sync the folder of \(path)")
     return identity
   }
 

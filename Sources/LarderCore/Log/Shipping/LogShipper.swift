@@ -89,7 +89,8 @@ public final class LogShipper<Message: Sendable>: Sendable {
   ///   ``LogSink/append(_:after:)`` says; `.configurationMismatch` if the sink has numbers that the
   ///   log has not given yet, and so is that of another log or of a newer copy; `.busy` if the
   ///   shipper ships already; the last failure after
-  ///   ``LogShipperConfiguration/failuresToGiveUp``; `.io` if the log cannot be read.
+  ///   ``LogShipperConfiguration/failuresToGiveUp``; `.replaced` if the log was deleted or
+  ///   replaced, once all of it was shipped; `.io` if the log cannot be read.
   /// - Complexity: O(bytes) in time, and of one batch in memory. One call of the sink for each
   ///   batch, and one more at the start and after each failure.
   public func run() async throws { try await ship(endsWhenCaughtUp: false) }
@@ -272,7 +273,8 @@ private final class ShippingPlace {
     var batch = LogBatch()
     var next = last.adding(clamping: 1)
     while batch.messageCount < limits.maximumBatchCount,
-      batch.byteCount < limits.maximumBatchBytes, let raw = try cursor.next(waits: false)
+      batch.byteCount < limits.maximumBatchBytes,
+      let raw = try read(cursor, isFirst: batch.records.isEmpty)
     {
       if raw.sequence > next { batch.append(.gap(next...raw.sequence - 1)) }
       batch.append(
@@ -284,6 +286,16 @@ private final class ShippingPlace {
     }
     self.cursor = cursor
     return batch.records.isEmpty ? nil : batch
+  }
+
+  /// - Parameter isFirst: Else the end of a log that was replaced is told by the next batch.
+  private func read(_ cursor: LogCursor, isFirst: Bool) throws(LarderError) -> RawEntry? {
+    do {
+      return try cursor.next(waits: false)
+    } catch {
+      if error.code == .replaced, !isFirst { return nil }
+      throw error
+    }
   }
 
   /// The sink has the batch that was read last.
