@@ -293,6 +293,8 @@ private final class LogTenant: Tenant {
     let reading = [
       Call("read") { [self] in _ = try log.messages() },
       Call("close", .close) { [self] in try log.close() },
+      Call("suspend", .suspend) { [self] in try log.suspend() },
+      Call("resume", .resume) { [self] in try log.resume() },
     ]
     if isReader { return reading }
     return reading + [

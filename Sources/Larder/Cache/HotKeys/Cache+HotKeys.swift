@@ -7,7 +7,7 @@ import Synchronization
 /// Keeping the order of what is in memory over a restart; see
 /// ``CacheConfiguration/keepsHotKeys``.
 extension Cache {
-  /// Where it is kept, and when it was written last.
+  /// When it was written last, and what a write keeps.
   struct HotKeys {
     enum Order {
       /// Memory's, alone.
@@ -18,7 +18,6 @@ extension Cache {
       case ofFile
     }
 
-    let file: HotKeyFile
     var lastWrite: Date
     /// Which one a write is to keep.
     var order = Order.ofMemoryAndFile
@@ -36,7 +35,7 @@ extension Cache {
       return
     }
     let file = HotKeyFile(folder: disk.store.folder)
-    hotKeys.withLock { $0 = HotKeys(file: file, lastWrite: clock.date) }
+    hotKeys.withLock { $0 = HotKeys(lastWrite: clock.date) }
     if disk.isReadOnly { setHotKeys(.ofFile) }
     disk.readsAbove?.add { [weak self] _ in
       guard let self, !isClosed.load(ordering: .acquiring) else { return false }
@@ -132,9 +131,11 @@ extension Cache {
   /// Writes the file. What fails is counted: the next start begins with less.
   func writeHotKeys() {
     guard let disk = diskCache, !isSuspended else { return }
+    // Where the store is now: one that was resumed may have been made anew.
+    let file = HotKeyFile(folder: disk.store.folder)
     // One writer at a time: they share a name.
     hotKeys.withLock { state in
-      guard let file = state?.file, let order = state?.order, order != .ofFile else { return }
+      guard let order = state?.order, order != .ofFile else { return }
       var keys = memoryCache.keys(.mostRecentFirst).compactMap { try? disk.keyCoder.encode($0) }
       if order == .ofMemoryAndFile {
         // What is not understood stays.
