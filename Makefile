@@ -431,8 +431,8 @@ SYMBOLS = .build/docs/symbols
 DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption LarderLogging \
   LarderMetrics LarderLifecycle LarderConfiguration LarderRemote
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
-DECLARE = swift build --traits $(ALL_TRAITS:%,Tracing=%) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
-  --experimental-prepare-for-indexing
+DECLARE = swift build --traits $(ALL_TRAITS:%,Tracing=%) $(SWIFT_FLAGS) \
+  --scratch-path $(DOCS_BUILD) --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(if $(filter Darwin,$(shell uname)),-sdk $$(xcrun --show-sdk-path))
 DOCC = docc convert Sources/Larder/Larder.docc

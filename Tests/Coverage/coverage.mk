@@ -57,7 +57,8 @@ coverage-c: $(COVERAGE_PROGRAMS) ## print the C core's branches that the tests i
 	@$(COVERAGE_RUN)
 
 coverage: $(COVERAGE_PROGRAMS) ## print the C core's branches that all tests take, and do not
-	$(SWIFT_TEST) --traits $(ALL_TRAITS) --enable-code-coverage $(COVERAGE_SWIFT_C) --scratch-path .build-coverage
+	$(SWIFT_TEST) --traits $(ALL_TRAITS) --enable-code-coverage $(COVERAGE_SWIFT_C) \
+	  --scratch-path .build-coverage
 	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
 	$(COVERAGE_LLVM)/llvm-cov show $$bin/larderPackageTests.xctest --show-branches=count \
 	  -instr-profile $$bin/codecov/default.profdata $(SYSTEM_DIR) $(C_DIR) $(STORE_DIR) \

@@ -337,7 +337,7 @@ static void tell_counts(const tally *sum) {
     }
 }
 
-/** Whether a short run gives it 15 seconds, in which it finds what is planted, whatever its share. */
+/** Whether a short run gives it 15 seconds, whatever its share: so much finds what is planted. */
 static bool takes_long(torture_family function) {
     return function == family_power || function == family_store_readers;
 }

@@ -131,7 +131,7 @@ extension Cache {
   /// Writes the file. What fails is counted: the next start begins with less.
   func writeHotKeys() {
     guard let disk = diskCache, !isSuspended else { return }
-    // Where the store is now: one that was resumed may have been made anew.
+    // Where the store is now: resuming recreates one that was deleted.
     let file = HotKeyFile(folder: disk.store.folder)
     // One writer at a time: they share a name.
     hotKeys.withLock { state in
