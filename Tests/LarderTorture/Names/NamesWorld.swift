@@ -190,10 +190,13 @@ final class NamesWorld {
   private func compare(_ before: Prints, without own: [String], _ what: String) throws {
     let after = try Prints(of: root, without: own + [scratch])
     if after == before { return }
-    // A store that is open makes a segment ready for the next large value, and a cache reads what
-    // was hot, on threads of their own.
-    let busy = holders.filter { !$0.isClosed && !$0.isSuspended }.compactMap(\.place.path)
-      .flatMap { [$0 + "/log", $0 + "/lock.mdb"] }
+    // A store that is open makes a segment ready for the next large value, a cache reads what was
+    // hot, and a log that was synced says in its header that it is open, on threads of their own.
+    let busy = holders.filter { !$0.isClosed && !$0.isSuspended }.flatMap { holder in
+      guard let path = holder.place.path else { return [String]() }
+      if holder.place.kind == .log { return holder.isReader ? [] : [path] }
+      return [path + "/log", path + "/lock.mdb"]
+    }
     let changes = after.differences(from: before).filter { change in
       !busy.contains { change.hasPrefix($0) }
     }
