@@ -67,6 +67,9 @@ static larder_status write_some(larder_store *store, uint64_t from, uint64_t to)
 
 static noreturn void write_when_asked(const char *path) {
     larder_store *store;
+    // So that it ends when there is nobody to ask it.
+    close(other.asks[1]);
+    close(other.answers[0]);
     larder_status status = opened(path, 0, &store);
     uint64_t writes = 0;
     char asked, answer;
