@@ -83,10 +83,10 @@ enum {
         read-only file system or with read permission alone, where data.mdb is another user's
         (without LARDER_STORE_TRUST_OTHERS), or where a process with another C library uses it, it
         does without, and writes nothing at all. Then it keeps no snapshot from a writer, which
-        neither sees it nor waits for it: each get sees a state that was, a cursor ends with
-        LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped until the
-        handle is closed, with their space on disk. A handle of the same process that wants to
-        write gets EACCES meanwhile. */
+        neither sees it nor waits for it: each call sees a state that was, or gives LARDER_EBUSY
+        where a writer was faster sixteen times, a cursor ends with that if a writer has gone on,
+        and segments that were read stay mapped until the handle is closed, with their space on
+        disk. A handle of the same process that wants to write gets EACCES meanwhile. */
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,

@@ -152,8 +152,10 @@ bool larder_environment_is_unprotected(const environment *env) {
 larder_status larder_environment_confirm(const snapshot *seen, larder_status status) {
     const tree *state = &seen->tree;
     if (!state->watched) return status;
-    // The next writer may delete segments, the next but one overwrites the meta page, and only the
-    // one behind that other pages.
+    // The next commit may have segments deleted that this tree leads to, but none of the log
+    // behind it: a checkpoint cleans nothing from where the tree ended on when it began. Those go
+    // with the next but one at the earliest, which overwrites the meta page, and only the one
+    // behind that overwrites other pages.
     const place *taken =
         (const place *)(const void *)((const char *)seen - offsetof(place, snapshot));
     bool is_overwritten = __atomic_load_n(state->watched, __ATOMIC_ACQUIRE) != state->transaction;

@@ -130,13 +130,18 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
             status = is_long ? larder_environment_read_long(env, out)
                              : larder_environment_read(env, out);
         if (status || !store_is_read_only(store)) return status;
+        follower before = store->pending.follower;
         uint64_t transaction = (*out)->tree.transaction;
         status = follow_to_end(store, &(*out)->meta, transaction == seen);
+        if (!status) status = larder_environment_confirm(*out, LARDER_OK);
         if (!status) return LARDER_OK;
         larder_environment_release(env, *out);
         *out = NULL;
-        if (status != ENOENT) return status;
-        if (attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;
+        if (status != ENOENT && status != LARDER_EBUSY) return status;
+        // What was followed may have gaps then, which are no losses: begins as if it had not been.
+        before.first = 0;
+        if (status == LARDER_EBUSY) store->pending.follower = before;
+        if (attempt == LOOK_ATTEMPTS) return status == ENOENT ? LARDER_EDAMAGED : status;
         seen = transaction;
     }
 }

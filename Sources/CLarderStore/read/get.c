@@ -345,9 +345,9 @@ larder_status larder_store_totals_look(larder_store *store, uint64_t *count, uin
     // Between a commit and its news there is a moment in which the tree is newer.
     status = EAGAIN;
     if (seen->tree.transaction == store->index.meta.transaction)
-        status = add_up(store, seen, count, bytes);
+        status = larder_environment_confirm(seen, add_up(store, seen, count, bytes));
     larder_environment_release(store->index.environment, seen);
-    return status;
+    return status == LARDER_EBUSY ? EAGAIN : status;
 }
 
 larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t *bytes) {

@@ -117,8 +117,13 @@ static larder_status match_snapshot(larder_store *store, log_survey *there, uint
     match of = {&store->pending.log, there, &seen->meta, &live};
     // Where pages are damaged, it shows what it can.
     if (status == LARDER_EDAMAGED) status = LARDER_OK;
-    else if (!status && !listed)
-        status = larder_environment_confirm(seen, judge(&of, &store->recovery, detail));
+    else if (!status && !listed) {
+        status = judge(&of, &store->recovery, detail);
+        // What is missing may be what a newer state needs no more.
+        bool is_missing = store->recovery.damaged > 0;
+        if (larder_environment_confirm(seen, is_missing ? LARDER_EDAMAGED : status) == LARDER_EBUSY)
+            status = LARDER_EBUSY;
+    }
     larder_live_free(&live);
     larder_environment_release(store->index.environment, seen);
     return listed ? listed : status;

@@ -654,10 +654,12 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
         if (!status) status = larder_store_look(store, false, &seen);
         if (!status) statistics_look(store, seen, out);
         pthread_mutex_unlock(&store->pending.lock);
+        if (status) continue;
+        larder_live_free(&live);
+        status = larder_environment_confirm(seen, larder_store_live_load(&seen->tree, &live));
+        larder_environment_release(store->index.environment, seen);
+        if (status == LARDER_EBUSY) status = EAGAIN;
     } while (status == EAGAIN && sched_yield() == 0);
-    if (status) return status;
-    status = larder_store_live_load(&seen->tree, &live);
-    larder_environment_release(store->index.environment, seen);
     larder_live_totals(&live, &out->log_used_bytes, &out->log_live_bytes);
     out->segment_count = live.count;
     larder_live_free(&live);

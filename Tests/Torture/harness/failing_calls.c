@@ -60,7 +60,7 @@ int call_passes(const char *call, const void *what) {
     void *__real_##name parameters;                                                                \
     void *__wrap_##name parameters;                                                                \
     void *__wrap_##name parameters {                                                               \
-        if (larder_fault_at("memory")) {                                                           \
+        if (call_passes("memory", NULL)) {                                                         \
             errno = ENOMEM;                                                                        \
             return NULL;                                                                           \
         }                                                                                          \
@@ -75,19 +75,19 @@ FAILS_BY_NULL(aligned_alloc, (size_t alignment, size_t size), alignment, size)
 int __real_posix_memalign(void **out, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size) {
-    return larder_fault_at("memory") ? ENOMEM : __real_posix_memalign(out, alignment, size);
+    return call_passes("memory", NULL) ? ENOMEM : __real_posix_memalign(out, alignment, size);
 }
 char *__real_strdup(const char *text);
 char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text) {
-    return larder_fault_at("memory") ? NULL : __real_strdup(text);
+    return call_passes("memory", NULL) ? NULL : __real_strdup(text);
 }
 
 int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_asprintf(char **out, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int length = larder_fault_at("memory") ? -1 : vasprintf(out, format, arguments);
+    int length = call_passes("memory", NULL) ? -1 : vasprintf(out, format, arguments);
     va_end(arguments);
     return length;
 }

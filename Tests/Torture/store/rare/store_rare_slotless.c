@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Readers without a place in LMDB's table, which no writer sees: at each of the calls that a look
+// of theirs makes, another process writes, runs checkpoints, and so deletes what they were about
+// to read.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "failing_calls.h"
+#include "faults.h"
+#include "larder_store_feed.h"
+#include "store_rare.h"
+
+enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5 };
+
+// The writer --------------------------------------------------------------------------------------
+
+/** Another process, and what it does at one of the reader's calls: each letter of the script is
+    writes, of every key, "w", or of a few, "p", or a checkpoint, "f". */
+static struct {
+    torture *run;
+    const char *path;
+    int asks[2], answers[2];
+    const char *before, *script;
+    unsigned calls, at;
+    uint64_t writes;
+} other;
+
+/** Each round has an order of its own, so that every segment dies little by little. */
+static unsigned key_of(uint64_t number) {
+    return (unsigned)((number - 1) * ((number - 1) / KEYS % 2 == 1 ? 5 : 1) % KEYS);
+}
+
+/** Of the write of that number, one for each key in turn. */
+static size_t length_of(uint64_t number) { return VALUE_BYTES + (size_t)((number - 1) / KEYS); }
+
+static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
+    larder_store_tuning tuning;
+    larder_store_options options;
+    larder_store_tuning_init(&tuning);
+    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
+    tuning.space_percent = 100;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    options.clock = own_clock;
+    options.tuning = &tuning;
+    *out = NULL;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+static unsigned count_of(char asked) { return asked == 'w' ? KEYS : asked == 'p' ? FEW : 0; }
+
+static larder_status write_some(larder_store *store, uint64_t from, uint64_t to) {
+    static char value[2 * VALUE_BYTES];
+    larder_status status = LARDER_OK;
+    for (uint64_t n = from + 1; n <= to && !status; n++) {
+        memset(value, 'v', length_of(n));
+        value[length_of(n)] = 0;
+        status = rare_put(store, key_of(n), value);
+    }
+    return status;
+}
+
+static noreturn void write_when_asked(const char *path) {
+    larder_store *store;
+    // So that it ends when there is nobody to ask it.
+    close(other.asks[1]);
+    close(other.answers[0]);
+    larder_status status = opened(path, 0, &store);
+    uint64_t writes = 0;
+    char asked, answer;
+    while (read(other.asks[0], &asked, 1) == 1) {
+        unsigned count = count_of(asked);
+        if (!status && count > 0) status = write_some(store, writes, writes + count);
+        else if (!status) status = larder_store_flush(store);
+        writes += count;
+        answer = (char)(status != LARDER_OK);
+        if (write(other.answers[1], &answer, 1) != 1) break;
+    }
+    _exit(1);
+}
+
+static void ask(const char *script) {
+    for (; *script != 0; script++) {
+        char answer = 1;
+        bool is_done =
+            write(other.asks[1], script, 1) == 1 && read(other.answers[0], &answer, 1) == 1;
+        EXPECT(other.run, is_done && answer == 0, "the writer failed at '%c'", *script);
+        other.writes += count_of(*script);
+    }
+}
+
+/** Where segments are opened, and where the tree's rows of them are listed. */
+static void act_meanwhile(const char *call, const void *what) {
+    (void)what;
+    bool counts = strcmp(call, "system openat") == 0 || strcmp(call, "memory") == 0;
+    if (!counts || ++other.calls != other.at) return;
+    other.at = 0;
+    ask(other.script);
+}
+
+// What is seen ------------------------------------------------------------------------------------
+
+/** @param least writes that had returned before. */
+typedef void (*look)(torture *run, larder_store *store, uint64_t least);
+
+/** Whether a writer went on, which is all that may keep a look from an answer. */
+static bool is_overtaken(torture *run, larder_status status, const char *name) {
+    EXPECT(run, status == LARDER_OK || status == LARDER_EBUSY, "%s gave %d (%s)", name, status,
+           larder_strerror(status));
+    return status != LARDER_OK;
+}
+
+static void is_of_time(torture *run, const char *name, uint64_t number, uint64_t least) {
+    EXPECT(run, number >= least && number <= other.writes,
+           "%s is of write %" PRIu64 ", and %" PRIu64 " had returned", name, number, least);
+}
+
+/** What is under a key behind that many writes: the last of them of the key. */
+static uint64_t held_by(uint64_t writes, unsigned key) {
+    for (uint64_t n = writes; n > 0 && n + 2 * KEYS > writes; n--)
+        if (key_of(n) == key) return n;
+    return 0;
+}
+
+/** @param bytes of all values; UINT64_MAX if that was not asked for. */
+static void is_sum_of_time(torture *run, const char *name, uint64_t count, uint64_t bytes,
+                           uint64_t least) {
+    bool is_known = false;
+    for (uint64_t n = least; n <= other.writes && !is_known; n++) {
+        uint64_t entries = 0, sum = 0;
+        for (unsigned key = 0; key < KEYS; key++) {
+            entries += held_by(n, key) != 0;
+            if (held_by(n, key) != 0) sum += length_of(held_by(n, key));
+        }
+        is_known = count == entries && (bytes == UINT64_MAX || bytes == sum);
+    }
+    EXPECT(run, is_known, "%s: no moment had %" PRIu64 " entries of %" PRIu64 " bytes", name, count,
+           bytes);
+}
+
+static void look_at_one(torture *run, larder_store *store, uint64_t least) {
+    larder_store_entry entry;
+    larder_status status = larder_store_get(store, rare_key(0), LARDER_STORE_PEEK, &entry);
+    EXPECT(run, !status && key_of(entry.sequence) == 0 && entry.sequence >= held_by(least, 0),
+           "a get gave %d, write %" PRIu64 ", and %" PRIu64 " had returned", status, entry.sequence,
+           least);
+    larder_store_release(&entry);
+}
+
+static void look_at_all(torture *run, larder_store *store, uint64_t least) {
+    larder_store_cursor *cursor = NULL;
+    larder_store_query every;
+    larder_store_token token;
+    larder_store_entry entry;
+    uint64_t seen[KEYS] = {0};
+    larder_store_query_init(&every);
+    larder_status status = larder_store_snapshot_open(store, &every, &token, &cursor);
+    while (!status && (status = larder_store_cursor_next(cursor, &entry)) == LARDER_OK)
+        seen[key_of(entry.sequence)] = entry.sequence;
+    larder_store_cursor_close(cursor);
+    if (is_overtaken(run, status == LARDER_END ? LARDER_OK : status, "a snapshot")) return;
+    uint64_t newest = larder_store_token_sequence(&token);
+    is_of_time(run, "a snapshot", newest, least);
+    for (unsigned key = 0; key < KEYS; key++)
+        EXPECT(run, seen[key] == held_by(newest, key),
+               "a snapshot of write %" PRIu64 " has %" PRIu64 " and not %" PRIu64, newest,
+               seen[key], held_by(newest, key));
+}
+
+static void count_all(torture *run, larder_store *store, uint64_t least) {
+    larder_store_query every;
+    uint64_t count;
+    larder_store_query_init(&every);
+    larder_status status = larder_store_count(store, &every, LARDER_STORE_UNLIMITED, &count);
+    if (is_overtaken(run, status, "a count")) return;
+    is_sum_of_time(run, "a count", count, UINT64_MAX, least);
+}
+
+static void add_up(torture *run, larder_store *store, uint64_t least) {
+    uint64_t count, bytes;
+    GIVES(larder_store_totals(store, &count, &bytes), LARDER_OK);
+    is_sum_of_time(run, "a total", count, bytes, least);
+}
+
+static void ask_for_figures(torture *run, larder_store *store, uint64_t least) {
+    larder_store_statistics now;
+    GIVES(larder_store_statistics_get(store, &now), LARDER_OK);
+    is_sum_of_time(run, "statistics", now.count, now.bytes, least);
+    EXPECT(run, now.log_live_bytes <= now.log_used_bytes && now.segment_count > 0,
+           "%" PRIu64 " bytes of %" PRIu64 " are live", now.log_live_bytes, now.log_used_bytes);
+}
+
+static void ask_for_losses(torture *run, larder_store *store, uint64_t least) {
+    larder_store_report report;
+    (void)least;
+    GIVES(larder_store_recovery(store, &report), LARDER_OK);
+    EXPECT(run, report.journal_lost == 0 && report.damaged == 0,
+           "%" PRIu64 " writes and %" PRIu64 " entries are lost", report.journal_lost,
+           report.damaged);
+}
+
+static void take_token(torture *run, larder_store *store, uint64_t least) {
+    larder_store_token token;
+    GIVES(larder_store_token_now(store, &token), LARDER_OK);
+    is_of_time(run, "a token", larder_store_token_sequence(&token), least);
+}
+
+static void check_all(torture *run, larder_store *store, uint64_t least) {
+    larder_store_report report;
+    (void)least;
+    (void)is_overtaken(run, larder_store_check(store, NULL, NULL, &report), "a check");
+}
+
+/** A feed that begins now tells every write from here on, unless they are gone: then of a gap. */
+static void follow_on(torture *run, larder_store *store, uint64_t least) {
+    larder_store_feed *feed = NULL;
+    larder_store_feed_event event;
+    larder_store_feed_options options = {.flags = 0};
+    uint64_t told = least;
+    larder_status status = larder_store_feed_open(store, &options, &feed);
+    while (!status && (status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        bool is_next = event.kind == LARDER_STORE_FEED_WRITE && event.sequence > told;
+        EXPECT(run, is_next || event.kind == LARDER_STORE_FEED_GAP,
+               "a feed told %d of %" PRIu64 " behind %" PRIu64, (int)event.kind, event.sequence,
+               told);
+        told = event.sequence;
+    }
+    EXPECT(run, status == LARDER_END, "a feed gave %d", status);
+    larder_store_feed_close(feed);
+}
+
+static void open_another(torture *run, larder_store *store, uint64_t least) {
+    (void)store;
+    larder_store *another = NULL;
+    GIVES(opened(other.path, LARDER_STORE_READ_ONLY, &another), LARDER_OK);
+    ask_for_losses(run, another, least);
+    larder_store_close(another);
+}
+
+static const struct {
+    const char *name;
+    look look;
+} looks[] = {{"get", look_at_one},  {"snapshot", look_at_all},    {"count", count_all},
+             {"totals", add_up},    {"figures", ask_for_figures}, {"losses", ask_for_losses},
+             {"token", take_token}, {"check", check_all},         {"feed", follow_on},
+             {"open", open_another}};
+
+// The trials --------------------------------------------------------------------------------------
+
+/** @return whether the look made so many calls. */
+static bool overtake(torture *run, const char *path, unsigned which, bool is_known, unsigned at) {
+    larder_store *reader = NULL;
+    EXPECT(run, pipe(other.asks) == 0 && pipe(other.answers) == 0, "no pipes");
+    remove_tree(path);
+    fflush(NULL);
+    pid_t writer = fork();
+    if (writer == 0) write_when_asked(path);
+    other.writes = other.calls = 0;
+    ask("wfpppppf");
+    larder_fault_set("mdb_env_open", 1, EACCES);
+    GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    if (is_known) look_at_one(run, reader, 0);
+    ask(other.before);
+    other.at = at;
+    call_hook = act_meanwhile;
+    looks[which].look(run, reader, other.writes);
+    call_hook = NULL;
+    bool is_done = other.at == 0;
+    // Nothing of it stays behind.
+    look_at_all(run, reader, other.writes);
+    add_up(run, reader, other.writes);
+    ask_for_losses(run, reader, 0);
+    larder_store_close(reader);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    for (unsigned end = 0; end < 2; end++) {
+        close(other.asks[end]);
+        close(other.answers[end]);
+    }
+    return is_done;
+}
+
+void slotless_readers(torture *run, void *context) {
+    static const char *const scripts[][2] = {{"w", "f"}, {"w", "wfwf"}, {"p", "f"}};
+    const rare *self = context;
+    other.run = run;
+    other.path = self->path;
+    for (unsigned n = 0; n < 6 * sizeof looks / sizeof *looks; n++) {
+        bool is_known = n % 2, goes_on = true;
+        other.before = scripts[n / 2 % 3][0];
+        other.script = scripts[n / 2 % 3][1];
+        for (unsigned at = 1; goes_on && torture_unhurt(run); at++) {
+            torture_note(run, "%s, \"%s\" at call %u%s", looks[n / 6].name, other.script, at,
+                         is_known ? ", not the first look" : "");
+            goes_on = overtake(run, self->path, n / 6, is_known, at);
+        }
+    }
+}
