@@ -27,7 +27,8 @@ extension MessageLog {
   ///
   /// - Parameter calls: What calls do until the log is resumed; they fail by default.
   /// - Throws: `.io` or `.diskFull` if the sync failed; the log is suspended all the same, and
-  ///   the file holds what it would hold after a power cut. `.closed`.
+  ///   the file holds what it would hold after a power cut. `.replaced` if something was written
+  ///   and the next opening will not find it; it is suspended then, too. `.closed`.
   /// - Complexity: One sync of the device, for which it blocks.
   public func suspend(calls: SuspendedCalls = .fail) throws {
     try suspendBlocking(calls)
@@ -35,8 +36,11 @@ extension MessageLog {
 
   /// Opens the log again after `suspend(calls:)`, as it was opened first.
   ///
-  /// A missing file is created again, with numbers from 1 on. Resuming a log that is
-  /// not suspended is harmless.
+  /// A missing file is created again, with numbers from 1 on: that is another log. Whoever has a
+  /// position in the old one, a reader, consumer, follower or loop, gets `.replaced` once instead
+  /// of its next message, and what it had read ahead is not returned any more; it goes on with the
+  /// first message of the new log. Numbers of the old one cannot be acknowledged in it. Resuming a
+  /// log that is not suspended is harmless.
   ///
   /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``, `.busy` for
   ///   example; `.replaced` if another log has its name by now. The log stays suspended then,
@@ -49,7 +53,7 @@ extension MessageLog {
   /// Suspends the log without blocking the thread; see `suspend(calls:)`.
   ///
   /// - Parameter calls: What calls do until the log is resumed; they fail by default.
-  /// - Throws: `.io`, `.diskFull`, `.closed`.
+  /// - Throws: `.io`, `.diskFull`, `.replaced`, `.closed`.
   /// - Complexity: One sync of the device.
   public func suspend(calls: SuspendedCalls = .fail) async throws {
     try await SuspendableHandle.run { try self.suspendBlocking(calls) }

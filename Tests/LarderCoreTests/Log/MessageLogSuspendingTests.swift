@@ -244,7 +244,9 @@ struct MessageLogSuspendingTests {
     try FileManager.default.removeItem(at: fixture.url)
     try log.resume()
     #expect(try log.append(text(1)) == 1)
-    // No message has the number that comes next.
+    // It is another message than the one that had this number.
+    #expect(errorCode { try reader.next() } == .replaced)
+    #expect(try reader.next()?.sequence == 1)
     #expect(try reader.next() == nil)
   }
 

@@ -17,6 +17,8 @@ public struct LogJob<Message: Sendable>: Sendable {
   public let attempts: Int
 
   let token: UInt64
+  /// The log that the number is of.
+  let created: Int64
   let core: QueueCore<Message>
   private let result: Result<Message, any Error>
 
@@ -24,6 +26,7 @@ public struct LogJob<Message: Sendable>: Sendable {
     sequence = delivery.sequence
     attempts = Int(clamping: delivery.attempts)
     token = delivery.token
+    created = delivery.created
     self.core = core
     result = Result { try core.log.coder.decode(delivery.bytes) }
   }

@@ -77,7 +77,8 @@ public final class LogQueue<Message: Sendable>: Sendable {
   /// - Returns: Whether this call did it; false if the message was done before, or is in the
   ///   dead-letter log.
   /// - Throws: `.invalidArgument` for a job of another queue; `.replaced` if the log's file or
-  ///   the queue's was deleted or replaced, and then the message is not done; `.suspended`,
+  ///   the queue's was deleted or replaced, or it is a job of the file that the log had before it
+  ///   was resumed and that was gone, and then the message is not done; `.suspended`,
   ///   `.closed`, `.io`, `.diskFull`. At `.power`, a failed sync throws, and the message is done
   ///   all the same.
   /// - Complexity: O(consumer slots), amortised O(log window). At a durability of `.power` one sync

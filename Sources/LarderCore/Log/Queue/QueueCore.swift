@@ -115,6 +115,9 @@ final class QueueCore<Message: Sendable>: HeldQueue {
   func acknowledge(_ job: LogJob<Message>) throws -> Bool {
     let attempts = UInt32(clamping: job.attempts)
     return try change { session, place in
+      guard session.file.header.logCreated == job.created else {
+        throw log.handle.opener.anotherLog("acknowledge message \(job.sequence) of queue \(name)")
+      }
       let isDone = try session.acknowledge(job.sequence, attempts: attempts)
       // Older messages that are done make room for newer ones.
       return (isDone, session.isBlocked)

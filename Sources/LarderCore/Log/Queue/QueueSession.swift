@@ -8,6 +8,8 @@ struct QueueDelivery: Sendable {
   let sequence: UInt64
   let attempts: UInt32
   let token: UInt64
+  /// The log that the number is of.
+  let created: Int64
   let bytes: Data
 }
 
@@ -74,7 +76,8 @@ final class QueueSession<Message: Sendable> {
       try file.write(QueueSlot(sequence, .pending, attempts: attempts.adding(clamping: 1)))
       let token = state.lease(sequence, until: now.after(lease))
       return QueueDelivery(
-        sequence: sequence, attempts: attempts.adding(clamping: 1), token: token, bytes: job.bytes)
+        sequence: sequence, attempts: attempts.adding(clamping: 1), token: token,
+        created: file.header.logCreated, bytes: job.bytes)
     }
     return nil
   }

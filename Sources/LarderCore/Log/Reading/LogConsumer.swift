@@ -21,6 +21,11 @@ import Synchronization
 /// every message until it was read, refuse when full and
 /// ``MessageLog/remove(through:)`` what all consumers have acknowledged.
 ///
+/// If the log is resumed after its file was gone, its numbers begin again. Then ``next()`` throws
+/// `.replaced` once, and goes on with the first message of the new file; until it has, or
+/// ``follow()`` was called, numbers are those of the old file, and ``acknowledge(through:)``
+/// throws `.replaced`.
+///
 /// **Concurrency.** Safe to use from any number of threads; each message is given
 /// to one of them. Two consumers of one name, in one process or in several, share
 /// what is acknowledged but not their places.
@@ -39,11 +44,17 @@ public final class LogConsumer<Message: Sendable>: Sendable {
 
   private let log: MessageLog<Message>
   private let place = Mutex(Place())
+  /// The log that the numbers are of.
+  private let created: Atomic<Int64>
 
-  init(name: String, log: MessageLog<Message>) {
+  init(name: String, log: MessageLog<Message>, ofLog created: Int64) {
     self.name = name
     self.log = log
+    self.created = Atomic(created)
   }
+
+  /// The log that the numbers are of.
+  var logCreated: Int64 { created.load(ordering: .acquiring) }
 
   /// The number of the last message acknowledged under this name; 0 if none was.
   ///
@@ -60,19 +71,32 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   ///
   /// - Returns: The message; nil if there is none at present.
   /// - Throws: `.closed`; of a log opened for reading `.replaced` if there is no message and
-  ///   none can come, as the log was deleted or another one has its name. A message that
-  ///   cannot be decoded throws when it is asked for, so that a consumer gets past it.
+  ///   none can come, as the log was deleted or another one has its name; once `.replaced` if the
+  ///   log was resumed and its file was gone. A message that cannot be decoded throws when it is
+  ///   asked for, so that a consumer gets past it.
   /// - Complexity: O(bytes of the message) and the coder's own, amortised. The
   ///   first call is O(messages in the log).
-  public func next() throws -> LogEntry<Message>? {
-    try place.withLock { place in
-      let cursor = try open(&place)
-      guard let raw = try cursor.next() else { return nil }
-      let entry = LogEntry(raw, coder: log.coder)
-      defer { place.previous = raw.sequence }
-      if place.previous == 0 { return entry }
-      let expected = place.previous.adding(clamping: 1)
-      return entry.losing(raw.sequence.subtracting(clamping: expected))
+  public func next() throws -> LogEntry<Message>? { try next(changesLog: true) }
+
+  /// - Parameter changesLog: Else whoever calls next is told, too, that it is another log.
+  private func next(changesLog: Bool) throws(LarderError) -> LogEntry<Message>? {
+    try place.withLock { place throws(LarderError) -> LogEntry<Message>? in
+      do throws(LarderError) {
+        let cursor = try open(&place)
+        guard let raw = try cursor.next() else { return nil }
+        let entry = LogEntry(raw, coder: log.coder)
+        defer { place.previous = raw.sequence }
+        if place.previous == 0 { return entry }
+        let expected = place.previous.adding(clamping: 1)
+        return entry.losing(raw.sequence.subtracting(clamping: expected))
+      } catch {
+        // A log opened for reading never becomes another one.
+        if error.code == .replaced, !log.isReader {
+          place = Place()
+          if changesLog { created.store(log.handle.opener.created, ordering: .releasing) }
+        }
+        throw error
+      }
     }
   }
 
@@ -85,10 +109,13 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Complexity: As ``next()``, for each.
   public func read(upTo count: Int) throws -> [LogEntry<Message>] {
     var entries: [LogEntry<Message>] = []
-    do {
-      while entries.count < count, let entry = try next() { entries.append(entry) }
-    } catch let error as LarderError where error.code == .replaced && !entries.isEmpty {
-      // The next call says so again; these were read.
+    do throws(LarderError) {
+      while entries.count < count, let entry = try next(changesLog: entries.isEmpty) {
+        entries.append(entry)
+      }
+    } catch {
+      // Else the next call says so again; these were read.
+      if error.code != .replaced || entries.isEmpty { throw error }
     }
     return entries
   }
@@ -102,8 +129,11 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Throws: `.closed`.
   /// - Complexity: O(consumer slots).
   public func follow() throws -> MessageLogFollower<Message> {
+    let current = log.handle.opener.created
     let acknowledged = try acknowledged
-    return try log.follow(from: acknowledged == 0 ? .oldest : .after(acknowledged))
+    created.store(current, ordering: .releasing)
+    return try log.follow(
+      from: acknowledged == 0 ? .oldest : .after(acknowledged), ofLog: current)
   }
 
   /// Remembers that every message up to `sequence` is done with.
@@ -114,12 +144,12 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// - Parameter sequence: The number of the last message that is done with.
   /// - Throws: `.invalidArgument` for a number that no message has got yet,
   ///   `.full` if all slots are taken, `.readOnly`, `.configurationMismatch`,
-  ///   `.closed`; `.replaced` if the log's file was deleted or replaced, and then nothing
-  ///   is acknowledged.
+  ///   `.closed`; `.replaced` if the log's file was deleted or replaced, or was gone when the log
+  ///   was resumed and the consumer has not gone on since; then nothing is acknowledged.
   /// - Complexity: O(consumer slots), and one system call.
   public func acknowledge(through sequence: UInt64) throws {
     do {
-      try log.handle.acknowledge(name, through: sequence)
+      try log.handle.acknowledge(name, through: sequence, ofLog: logCreated)
     } catch {
       throw log.appendFailure(error)
     }
@@ -136,7 +166,7 @@ public final class LogConsumer<Message: Sendable>: Sendable {
 
   private func open(_ place: inout Place) throws(LarderError) -> LogCursor {
     if let cursor = place.cursor { return cursor }
-    let cursor = try LogCursor(log.handle)
+    let cursor = try LogCursor(log.handle, ofLog: logCreated)
     place.previous = try log.handle.acknowledged(name) ?? 0
     if place.previous > 0 { try cursor.seek(to: place.previous.adding(clamping: 1)) }
     place.cursor = cursor
@@ -155,14 +185,16 @@ extension MessageLog {
   /// - Returns: A consumer that stands behind what was acknowledged under that
   ///   name, or before the oldest message.
   /// - Throws: `.invalidArgument` for a name of another length, `.full` if all slots
-  ///   are taken: the message says what to do. `.closed`.
+  ///   are taken: the message says what to do. `.replaced` for a new name if the log's file was
+  ///   deleted or replaced; `.closed`.
   /// - Complexity: O(consumer slots).
   public func consumer(named name: String) throws -> LogConsumer<Message> {
     try LogFile.validate(consumer: name)
+    let created = handle.opener.created
     if try handle.acknowledged(name) == nil, !isReader {
-      try handle.acknowledge(name, through: 0)
+      try handle.acknowledge(name, through: 0, ofLog: created)
     }
-    return LogConsumer(name: name, log: self)
+    return LogConsumer(name: name, log: self, ofLog: created)
   }
 
   /// The names of all consumers that have a slot, with the number of the last message

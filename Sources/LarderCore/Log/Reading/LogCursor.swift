@@ -24,7 +24,9 @@ struct RawEntry {
 
 /// A place in a log, for the generic code around it. Belongs to one thread at a time.
 ///
-/// Continues by the number of the next message when the log was suspended and resumed.
+/// Continues by the number of the next message when the log was suspended and resumed. If that was
+/// with another log, as the file was gone, it throws `.replaced` once and stands before the first
+/// message of the new one; what it had read ahead of the old one is dropped.
 ///
 /// Its variables are not checked for exclusive access, which took a third of the time to read a
 /// message: no call of a cursor runs inside another.
@@ -34,6 +36,8 @@ final class LogCursor {
   private let ring: SuspendableHandle
   private let opener: RingOpener
   private let path: String
+  /// The log that the position is in.
+  @exclusivity(unchecked) private var created: Int64
   /// The last number to return, so that a pass over a log that is being written ends.
   private let last: UInt64
   /// The least number that `next` may return; 0 as long as it begins with the oldest.
@@ -45,9 +49,14 @@ final class LogCursor {
   /// The file was replaced, and what was appended to it before may still have to be read.
   @exclusivity(unchecked) private var isReplaced = false
 
+  /// - Parameter created: The log that the numbers are of which it is given; nil for whichever is
+  ///   open.
   init(
-    _ handle: borrowing RingHandle, last: UInt64 = .max, waits: Bool = true
+    _ handle: borrowing RingHandle, ofLog created: Int64? = nil, last: UInt64 = .max,
+    waits: Bool = true
   ) throws(LarderError) {
+    // Before the reader: of that one or a newer one, which the first call finds.
+    self.created = created ?? handle.opener.created
     reader = try handle.makeReader(waits: waits)
     ring = handle.suspension
     opener = handle.opener
@@ -61,6 +70,7 @@ final class LogCursor {
   /// - Parameter waits: Whether the thread may be blocked until the log is resumed.
   func next(waits: Bool) throws(LarderError) -> RawEntry? {
     while true {
+      if created != opener.created { try begin(waits: waits) }
       do {
         guard let record = try reader.next(), record.sequence <= last else {
           if try goesOn() { continue }
@@ -97,6 +107,7 @@ final class LogCursor {
   @usableFromInline
   func previous() throws(LarderError) -> RawEntry? {
     while true {
+      if created != opener.created { try begin(waits: true) }
       do {
         guard let record = try reader.previous() else { return nil }
         place = record.sequence
@@ -113,6 +124,7 @@ final class LogCursor {
     place = sequence
     isBehindMessage = false
     countsGap = false
+    if created != opener.created { try begin(waits: waits) }
     do {
       try reader.seek(to: sequence)
     } catch {
@@ -125,6 +137,19 @@ final class LogCursor {
     try seek(to: RingReader.firstSequence(in: ring, path: path, since: time))
   }
 
+  /// Goes before the first message of the log that was made when this one was resumed, and throws
+  /// that it has.
+  @inline(never)
+  private func begin(waits: Bool) throws(LarderError) {
+    let new = opener.created
+    reader = try RingReader(ring, path: path, waits: waits)
+    created = new
+    place = 0
+    isBehindMessage = false
+    countsGap = false
+    throw opener.anotherLog("read \(path) any further")
+  }
+
   /// Goes to the same place of a log that was resumed; throws the error for any other.
   @inline(never)
   private func reopen(after error: LarderError, waits: Bool) throws(LarderError) {
@@ -132,6 +157,7 @@ final class LogCursor {
     while true {
       guard error.code == .closed, try ring.waitForResumption(waits: waits) else { throw error }
       do {
+        if created != opener.created { try begin(waits: waits) }
         reader = try RingReader(ring, path: path, waits: waits)
         countsGap = isBehindMessage
         return try reader.seek(to: place)

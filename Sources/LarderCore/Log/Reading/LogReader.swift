@@ -32,8 +32,10 @@ public final class LogReader<Message: Sendable> {
   /// - Returns: The message; nil at the end. A later call finds what was appended
   ///   since.
   /// - Throws: `.closed`; of a log opened for reading `.replaced` if there is no message and
-  ///   none can come, as the log was deleted or another one has its name. A message that
-  ///   cannot be decoded throws when it is asked for, so that a reader gets past it.
+  ///   none can come, as the log was deleted or another one has its name; once `.replaced` if the
+  ///   log was resumed and its file was gone, and then the reader stands before the first message
+  ///   of the new one. A message that cannot be decoded throws when it is asked for, so that a
+  ///   reader gets past it.
   /// - Complexity: O(bytes of the message) and the coder's own, amortised.
   @inlinable
   public func next() throws -> LogEntry<Message>? {
@@ -55,7 +57,7 @@ public final class LogReader<Message: Sendable> {
   ///
   /// - Parameter sequence: 0 goes before the oldest message, `UInt64.max` behind
   ///   the newest.
-  /// - Throws: `.closed`.
+  /// - Throws: `.closed`; `.replaced` as ``next()``, if that has not said so yet.
   /// - Complexity: O(messages in the log).
   public func seek(to sequence: UInt64) throws {
     try cursor.seek(to: sequence)
@@ -66,7 +68,7 @@ public final class LogReader<Message: Sendable> {
   /// - Parameter date: The time. After the newest message, the reader goes behind
   ///   that, and reads what is appended later.
   /// - Throws: `.invalidArgument` if the log keeps no times, see
-  ///   ``MessageLogConfiguration/keepsTimes``; `.closed`.
+  ///   ``MessageLogConfiguration/keepsTimes``; else as ``seek(to:)-(UInt64)``.
   /// - Complexity: O(log messages), each step of which reads one message.
   public func seek(to date: Date) throws {
     try cursor.seek(toTime: LogTime.nanoseconds(since: date))

@@ -9,7 +9,9 @@ extension MessageLog {
   /// to damage are left out and counted in ``LogStatistics/lost``.
   ///
   /// - Returns: The messages; empty for an empty log.
-  /// - Throws: `.decoding` for the first message that the coder refuses, `.closed`.
+  /// - Throws: `.decoding` for the first message that the coder refuses; of a log opened for
+  ///   reading `.replaced` if it was deleted or another one has its name; `.replaced` if the log
+  ///   was resumed meanwhile and its file was gone; `.closed`.
   /// - Complexity: O(bytes in the log) and the coder's own.
   @inlinable
   public func messages() throws -> [Message] {
@@ -95,7 +97,7 @@ extension MessageLog {
   ///   - sequence: The first number to read; 0, the default, begins with the oldest.
   ///   - body: Receives each message's number and its encoded bytes, which are
   ///     valid until it returns. What it throws ends the pass.
-  /// - Throws: `.closed`, and what `body` throws.
+  /// - Throws: `.replaced` as ``messages()``, `.closed`, and what `body` throws.
   /// - Complexity: O(bytes read).
   public func forEachMessageBytes(
     from sequence: UInt64 = 0, _ body: (UInt64, UnsafeRawBufferPointer) throws -> Void
@@ -107,8 +109,9 @@ extension MessageLog {
   /// A cursor at `sequence` that ends with the message that is the newest now.
   func cursor(from sequence: UInt64) throws(LarderError) -> LogCursor {
     try handle.refresh()
+    let created = handle.opener.created
     let next = try handle.nextSequence()
-    let cursor = try LogCursor(handle, last: next.subtracting(clamping: 1))
+    let cursor = try LogCursor(handle, ofLog: created, last: next.subtracting(clamping: 1))
     if sequence > 0 { try cursor.seek(to: sequence) }
     return cursor
   }
@@ -123,10 +126,13 @@ extension MessageLog {
   @usableFromInline
   func cursorOverAll() throws(LarderError) -> (LogCursor, count: Int) {
     try handle.refresh()
+    let created = handle.opener.created
     let statistics = try handle.statistics()
     let next = statistics.nextSequence
     // A damaged count must not decide how much memory to ask for.
     let count = min(statistics.count, Int(clamping: statistics.size / 16))
-    return (try LogCursor(handle, last: next.subtracting(clamping: 1)), count)
+    return (
+      try LogCursor(handle, ofLog: created, last: next.subtracting(clamping: 1)), count
+    )
   }
 }

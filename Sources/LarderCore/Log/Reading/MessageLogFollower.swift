@@ -33,7 +33,9 @@ public enum FollowStart: Sendable, Hashable {
 /// log opened for reading the sequence continues in that, behind the last message it gave. If the
 /// log is deleted, or another log gets its name, it gives what is left and then throws `.replaced`:
 /// at once where a resize or the end of a writer wakes it, else when it looks, 20 seconds later at
-/// most. Open the log again to follow the one that is there.
+/// most. Open the log again to follow the one that is there. If the log is resumed and its file was
+/// gone, the sequence throws `.replaced` as well, for the numbers begin again: an iterator that is
+/// asked once more goes on with the first message of the new file.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.
@@ -46,13 +48,15 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
   let start: UInt64
   /// The number before the first that is known to have been there.
   let previous: UInt64?
+  /// The log that the numbers are of.
+  let created: Int64
 
   /// Begins to follow.
   ///
   /// - Returns: An iterator with a place of its own.
   /// - Complexity: O(1).
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(log: log, start: start, previous: previous)
+    AsyncIterator(self)
   }
 
   /// One reader's way through the log.
@@ -61,20 +65,23 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let log: MessageLog<Message>
     private let start: UInt64
+    private let created: Int64
     private var previous: UInt64?
     private var cursor: LogCursor?
     private var isFinished = false
 
-    init(log: MessageLog<Message>, start: UInt64, previous: UInt64?) {
-      self.log = log
-      self.start = start
-      self.previous = previous
+    init(_ follower: MessageLogFollower) {
+      log = follower.log
+      start = follower.start
+      created = follower.created
+      previous = follower.previous
     }
 
     /// Waits for the next message.
     ///
     /// - Returns: The message; nil when the log was closed or the task cancelled.
-    /// - Throws: `.replaced` if no message can come any more; `.io` if the system fails.
+    /// - Throws: `.replaced` if no message can come any more, and once if the log was resumed and
+    ///   its file was gone; `.io` if the system fails.
     ///   A message that cannot be decoded throws when it is asked for, so that a follower
     ///   gets past it.
     /// - Complexity: O(bytes of the message) and the coder's own, amortised.
@@ -104,8 +111,16 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
     }
 
     private mutating func step() throws -> LogEntry<Message>? {
-      let cursor = try self.cursor ?? makeCursor()
-      guard let raw = try cursor.next(waits: false) else { return nil }
+      let raw: RawEntry?
+      do throws(LarderError) {
+        let cursor = if let cursor { cursor } else { try makeCursor() }
+        raw = try cursor.next(waits: false)
+      } catch {
+        // What comes next has other numbers.
+        if error.code == .replaced { previous = nil }
+        throw error
+      }
+      guard let raw else { return nil }
       var entry = LogEntry(raw, coder: log.coder)
       if let previous {
         let expected = previous.adding(clamping: 1)
@@ -115,10 +130,11 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
       return entry
     }
 
-    private mutating func makeCursor() throws -> LogCursor {
-      let cursor = try LogCursor(log.handle, waits: false)
-      if start > 0 { try cursor.seek(to: start, waits: false) }
+    private mutating func makeCursor() throws(LarderError) -> LogCursor {
+      let cursor = try LogCursor(log.handle, ofLog: created, waits: false)
+      // Kept if it finds that it is another log, where it has a position then.
       self.cursor = cursor
+      if start > 0 { try cursor.seek(to: start, waits: false) }
       return cursor
     }
   }
@@ -126,8 +142,13 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
 
 /// How a follower waits.
 struct Idleness {
-  /// The ring's next number when it was last found empty.
-  private var seen: UInt64?
+  private struct Seen: Equatable {
+    let created: Int64
+    let next: UInt64
+  }
+
+  /// The log and its next number when it was last found empty.
+  private var seen: Seen?
 
   /// Returns when it is worth to look again.
   mutating func wait<Message>(
@@ -135,16 +156,19 @@ struct Idleness {
   ) async throws {
     // The number is taken before the last look, so that what is appended between
     // that look and the wait is noticed: the first time round just looks again.
+    let created = log.handle.opener.created
     let next = try log.handle.nextSequence(waits: false)
-    if seen == next {
+    let now = Seen(created: created, next: next)
+    if seen == now {
       await log.signal.wait {
         if log.isReader { log.watchWriter(from: next) }
         // A log that cannot say is closed or suspended: looking again finds that out.
         return (try? log.handle.nextSequence(waits: false)) != next
+          || log.handle.opener.created != created
       }
       if log.isReader, Task.isCancelled, !log.signal.hasWaiters { log.handle.interrupt() }
     }
-    seen = next
+    seen = now
   }
 }
 
@@ -174,16 +198,24 @@ extension MessageLog {
   /// - Throws: `.closed`.
   /// - Complexity: O(1).
   public func follow(from start: FollowStart = .oldest) throws -> MessageLogFollower<Message> {
+    try follow(from: start, ofLog: handle.opener.created)
+  }
+
+  /// - Parameter created: The log that the start is of.
+  func follow(
+    from start: FollowStart, ofLog created: Int64
+  ) throws -> MessageLogFollower<Message> {
     let next = try handle.nextSequence()
     return switch start {
     case .oldest:
-      MessageLogFollower(log: self, start: 0, previous: nil)
+      MessageLogFollower(log: self, start: 0, previous: nil, created: created)
     case .newest:
-      MessageLogFollower(log: self, start: next, previous: next.subtracting(clamping: 1))
+      MessageLogFollower(
+        log: self, start: next, previous: next.subtracting(clamping: 1), created: created)
     case .after(let sequence):
       MessageLogFollower(
         log: self, start: sequence.adding(clamping: 1),
-        previous: sequence == .max ? nil : sequence)
+        previous: sequence == .max ? nil : sequence, created: created)
     }
   }
 }

@@ -48,9 +48,23 @@ extension RingHandle {
     return result
   }
 
-  /// Remembers under `name` that messages up to `sequence` are done with.
-  package func acknowledge(_ name: String, through sequence: UInt64) throws(LarderError) {
-    let status = try withName(name) { larder_ring_acknowledge($0, $1, sequence) }
+  /// Remembers under `name` that messages up to `sequence` are done with; with 0 it only takes a
+  /// slot.
+  ///
+  /// - Parameter created: The log that the number is of; nil for whichever is open.
+  package func acknowledge(
+    _ name: String, through sequence: UInt64, ofLog created: Int64? = nil
+  ) throws(LarderError) {
+    let doing =
+      sequence == 0
+      ? "open consumer \"\(name)\" of \(path)"
+      : "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)"
+    var isAnother = false
+    let status = try withName(name) { [opener] ring, name in
+      isAnother = created.map { $0 != opener.created } ?? false
+      return isAnother ? Int32(LARDER_EREPLACED) : larder_ring_acknowledge(ring, name, sequence)
+    }
+    if isAnother { throw opener.anotherLog(doing) }
     if status == LARDER_ENOSLOT {
       let slots = try rawStatistics().cursor_slots
       throw LarderError(
@@ -60,7 +74,6 @@ extension RingHandle {
           with more of them: MessageLogConfiguration.consumerSlots says how many a new file has
           """)
     }
-    let doing = "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)"
     if status == LARDER_EINVALID, (1...32).contains(name.utf8.count) {
       let newest = try nextSequence().subtracting(clamping: 1)
       throw LarderError(

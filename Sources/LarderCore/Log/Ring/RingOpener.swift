@@ -11,8 +11,7 @@ final class RingOpener: Sendable {
   let options: RingOptions
   /// From the root on, so that it means the same when the process goes to another folder.
   let path: String
-  /// When the log was created, by which it is known; 0 before the first opening.
-  private let created = Atomic<Int64>(0)
+  private let latest = Atomic<Int64>(0)
 
   init(path: String, options: RingOptions) throws(LarderError) {
     try RingHandle.validate(path: path)
@@ -24,8 +23,13 @@ final class RingOpener: Sendable {
     self.options = options
   }
 
+  /// When the log was created that was opened last, by which it is known; 0 before the first
+  /// opening. It changes if its file was gone at a resumption, before anybody can use the new one:
+  /// whoever finds it unchanged after having found something open has that log.
+  var created: Int64 { latest.load(ordering: .acquiring) }
+
   func open() throws(LarderError) -> SuspendableHandle.Opened {
-    try open(expecting: created.load(ordering: .relaxed))
+    try open(expecting: created)
   }
 
   /// - Parameter created: When the log was created that an existing file has to be of; 0 for any.
@@ -45,7 +49,7 @@ final class RingOpener: Sendable {
     let owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
     var statistics = larder_ring_statistics()
     try check(larder_ring_statistics_get(opened, &statistics), "look into \(path)")
-    self.created.store(statistics.created_ns, ordering: .relaxed)
+    latest.store(statistics.created_ns, ordering: .releasing)
     if !options.readOnly { try options.files.apply(to: path) }
     return SuspendableHandle.Opened(pointer: opened, owner: owner)
   }
@@ -83,6 +87,14 @@ final class RingOpener: Sendable {
     }
   }
 
+  /// That a position, or what was made with a number, is of a log that the handle had before.
+  func anotherLog(_ doing: String) -> LarderError {
+    LarderError(
+      status: Int32(LARDER_EREPLACED), doing: doing,
+      reason: "the file was gone when the log was resumed, and the one that was made has numbers "
+        + "of its own, from 1 on")
+  }
+
   private func failure(cause: LarderError?) -> LarderError {
     var error = LarderError(status: Int32(LARDER_EREPLACED), doing: "read \(path) any further")
     error.cause = cause?.code == .replaced ? nil : cause
@@ -115,16 +127,21 @@ extension RingHandle {
   ) throws -> R {
     var folder: Int32 = -1
     var name = ""
-    try check(
-      suspension.call(waits: waits) { ring in
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1) { empty in
-          empty[0] = 0
-          guard var start = UnsafePointer(empty.baseAddress) else { return Int32(LARDER_EINVALID) }
-          let status = larder_ring_folder_open(ring, &folder, &start)
-          name = String(cString: start)
-          return status
-        }
-      }, "find the folder of \(path)")
+    let status = try suspension.call(waits: waits) { ring in
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1) { empty in
+        empty[0] = 0
+        guard var start = UnsafePointer(empty.baseAddress) else { return Int32(LARDER_EINVALID) }
+        let status = larder_ring_folder_open(ring, &folder, &start)
+        name = String(cString: start)
+        return status
+      }
+    }
+    if status == LARDER_EREPLACED {
+      throw LarderError(
+        status: status, doing: "open \(opener.path)\(suffix)",
+        reason: "the log's file beside it was moved, deleted or replaced; open the log again")
+    }
+    try check(status, "find the folder of \(path)")
     defer { larder_os_file_close(folder) }
     return try body(
       SideFile(folder: folder, name: name + suffix, path: opener.path + suffix))

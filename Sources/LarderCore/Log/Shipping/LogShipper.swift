@@ -24,6 +24,10 @@ import Synchronization
 /// A log that was opened for reading can be shipped, too, while another process writes to it.
 /// Acknowledging takes the writer, so then nothing is acknowledged; nothing else changes.
 ///
+/// A shipper ships the log that it was made for. If that is resumed and its file was gone, it throws
+/// `.replaced` from then on, for the numbers are other ones: the new log takes a sink and a shipper
+/// of its own, see ``MessageLog/identity()``.
+///
 /// **Concurrency.** Safe to use from any number of tasks; one at a time ships. Two shippers of one
 /// log to one sink, in one process or in several, do no harm but slow each other down.
 ///
@@ -90,7 +94,8 @@ public final class LogShipper<Message: Sendable>: Sendable {
   ///   log has not given yet, and so is that of another log or of a newer copy; `.busy` if the
   ///   shipper ships already; the last failure after
   ///   ``LogShipperConfiguration/failuresToGiveUp``; `.replaced` if the log was deleted or
-  ///   replaced, once all of it was shipped; `.io` if the log cannot be read.
+  ///   replaced, once all of it was shipped, or was resumed and its file was gone; `.io` if the
+  ///   log cannot be read.
   /// - Complexity: O(bytes) in time, and of one batch in memory. One call of the sink for each
   ///   batch, and one more at the start and after each failure.
   public func run() async throws { try await ship(endsWhenCaughtUp: false) }
@@ -131,7 +136,7 @@ public final class LogShipper<Message: Sendable>: Sendable {
   private func shipUntilFailure(endsWhenCaughtUp: Bool) async throws -> End {
     var idle = Idleness()
     do {
-      let place = ShippingPlace(after: try await findPlace())
+      let place = ShippingPlace(after: try await findPlace(), ofLog: consumer.logCreated)
       while true {
         try Task.checkCancellation()
         let batch = try await log.handle.suspension.retryingWhenResumed(always: true) {
@@ -162,6 +167,9 @@ public final class LogShipper<Message: Sendable>: Sendable {
     let last = try await limited { try await sink.lastSequence() }
     let next = try await log.handle.suspension.retryingWhenResumed(always: true) {
       try log.handle.nextSequence(waits: false)
+    }
+    guard log.handle.opener.created == consumer.logCreated else {
+      throw log.handle.opener.anotherLog("ship \(log.fileURL.path) any further")
     }
     if let last, last >= next {
       throw SinkFailure(
@@ -254,8 +262,13 @@ private final class ShippingPlace {
   private(set) var last: UInt64
   /// Behind that; nil if it has to be found first.
   private var cursor: LogCursor?
+  /// The log that the numbers are of.
+  private let created: Int64
 
-  init(after last: UInt64) { self.last = last }
+  init(after last: UInt64, ofLog created: Int64) {
+    self.last = last
+    self.created = created
+  }
 
   /// Reads what comes next: nil if there is nothing at present.
   func read(
@@ -265,11 +278,10 @@ private final class ShippingPlace {
     if let current = self.cursor {
       cursor = current
     } else {
-      cursor = try LogCursor(handle, waits: false)
+      cursor = try LogCursor(handle, ofLog: created, waits: false)
       try cursor.seek(to: last.adding(clamping: 1), waits: false)
+      self.cursor = cursor
     }
-    // If reading fails, what was read is read again.
-    self.cursor = nil
     var batch = LogBatch()
     var next = last.adding(clamping: 1)
     while batch.messageCount < limits.maximumBatchCount,
@@ -284,7 +296,6 @@ private final class ShippingPlace {
             time: raw.time == 0 ? nil : raw.time, isPartial: raw.isPartial)))
       next = raw.sequence.adding(clamping: 1)
     }
-    self.cursor = cursor
     return batch.records.isEmpty ? nil : batch
   }
 
@@ -293,6 +304,8 @@ private final class ShippingPlace {
     do {
       return try cursor.next(waits: false)
     } catch {
+      // What was read is read again.
+      self.cursor = nil
       if error.code == .replaced, !isFirst { return nil }
       throw error
     }
