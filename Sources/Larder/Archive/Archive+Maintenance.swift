@@ -10,8 +10,8 @@ extension Archive {
   ///
   /// Happens by itself too: see ``ArchiveConfiguration/flushInterval``.
   ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the log and a later flush tries again.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
+  ///   does not lie there any more), when everything stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() throws { try store.flush() }
 
@@ -19,7 +19,7 @@ extension Archive {
   ///
   /// Concurrent callers share one sync of the device.
   ///
-  /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
+  /// - Throws: `.diskFull` and `.io` if the device failed; `.replaced`, `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device.
   public func sync() throws { try store.sync() }
 
@@ -28,8 +28,8 @@ extension Archive {
   /// Calls under way finish first; later ones throw `.closed`. Closing twice is harmless. An
   /// archive that nobody refers to any more closes itself.
   ///
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is closed all the same,
-  ///   and the log keeps what is not in the index.
+  /// - Throws: `.diskFull`, `.io` or `.replaced` if the flush failed; the archive is closed all the
+  ///   same, and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
   public func close() throws { try shutdown() }
 

@@ -20,18 +20,20 @@ extension Archive {
   /// suspended archive, too. Suspending twice is harmless: the first `calls` holds.
   ///
   /// - Parameter calls: What calls do until the archive is resumed; they fail by default.
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is suspended all the same,
-  ///   and the log keeps what is not in the index. `.closed`.
+  /// - Throws: `.diskFull`, `.io` or `.replaced` (its folder does not lie there any more) if the
+  ///   flush failed; the archive is suspended all the same, and the log keeps what is not in the
+  ///   index. `.closed`.
   /// - Complexity: As `flush()`.
   public func suspend(calls: SuspendedCalls = .fail) throws { try store.suspend(calls: calls) }
 
   /// Opens the archive again after `suspend(calls:)`, as it was opened first.
   ///
-  /// Elements in memory are read again, as others may have written. A folder that is gone
-  /// meanwhile is created again. Resuming an archive that is not suspended is harmless.
+  /// Elements in memory are read again, as others may have written. Where no archive lies at its
+  /// path any more, an empty one is created, also if it was only moved: that one stays where it is.
+  /// Resuming an archive that is not suspended is harmless.
   ///
-  /// - Throws: As opening, `.busy` for example; `.replaced` (something else lies there by
-  ///   now). The archive stays suspended then, and can be resumed later. `.closed`.
+  /// - Throws: As opening, `.busy` for example; `.replaced` (something else is in the
+  ///   way by now). The archive stays suspended then, and can be resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws {
     guard isSuspended else { return try store.resume() }
@@ -44,7 +46,7 @@ extension Archive {
   /// As the synchronous form, on a thread of its own: suspends the archive.
   ///
   /// - Parameter calls: What calls do until the archive is resumed; they fail by default.
-  /// - Throws: `.diskFull`, `.io`; the archive is suspended all the same. `.closed`.
+  /// - Throws: `.diskFull`, `.io`, `.replaced`; the archive is suspended all the same. `.closed`.
   /// - Complexity: As `flush()`.
   public func suspend(calls: SuspendedCalls = .fail) async throws {
     try await executor.runAnyway { try self.suspend(calls: calls) }

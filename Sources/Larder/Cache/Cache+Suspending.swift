@@ -22,8 +22,8 @@ extension Cache {
   /// resumed. Suspending twice is harmless: the first `calls` holds.
   ///
   /// - Parameter calls: What calls of tiers do until the cache is resumed; they fail by default.
-  /// - Throws: The first failure of a flush or a tier; all are suspended all the same, and what
-  ///   could not be flushed still waits. `.closed`.
+  /// - Throws: The first failure of a flush or a tier, `.replaced` for example; all are suspended
+  ///   all the same, and what could not be flushed still waits. `.closed`.
   /// - Complexity: O(writes that wait), and that of each tier's.
   public func suspend(calls: SuspendedCalls = .fail) async throws {
     try checkOpen()
@@ -43,7 +43,8 @@ extension Cache {
 
   /// Resumes the tiers after `suspend(calls:)`, and writes back what waits.
   ///
-  /// Memory is emptied if another process wrote to the disk meanwhile. Resuming a cache that is
+  /// Memory is emptied if another process wrote to the disk meanwhile. A disk that does not lie at
+  /// its path any more is created again, empty, also if it was only moved. Resuming a cache that is
   /// not suspended is harmless.
   ///
   /// - Throws: Why a tier cannot be resumed, `.busy` or `.replaced` for example. The cache stays

@@ -10,14 +10,14 @@ extension EntryCache {
   ///
   /// Happens by itself too: see ``EntryCacheConfiguration/flushInterval``.
   ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the log and a later flush tries again.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
+  ///   does not lie there any more), when everything stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() throws { try store.handle.flush() }
 
   /// Makes everything written so far survive a power cut.
   ///
-  /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
+  /// - Throws: `.diskFull` and `.io` if the device failed; `.replaced`, `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device, shared with concurrent callers.
   public func sync() throws { try store.handle.sync() }
 
@@ -28,8 +28,8 @@ extension EntryCache {
   /// twice is harmless. A cache that nobody refers to any more closes itself, when its last
   /// editor is gone too.
   ///
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
-  ///   and the log keeps what is not in the index.
+  /// - Throws: `.diskFull`, `.io` or `.replaced` if the flush failed; the cache is closed all the
+  ///   same, and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
   public func close() throws { try store.close() }
 
@@ -44,7 +44,7 @@ extension EntryCache {
   /// - Parameter progress: Receives the entries done and their total from time to time, and
   ///   gives back whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
+  /// - Throws: `CancellationError` if `progress` said so; `.replaced`, `.closed`, `.io`.
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil

@@ -76,7 +76,10 @@ struct StoreFolder: Sendable {
   /// Whether something else lies there by now, or nothing.
   var isReplaced: Bool { finding != .same }
 
-  private static func isMissing(_ errno: Int32?) -> Bool { errno == ENOENT || errno == ENOTDIR }
+  /// Whether a path leads to nothing: a part of it is missing, a file, or a link to itself.
+  private static func isMissing(_ errno: Int32?) -> Bool {
+    errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+  }
 
   private func isSame(_ other: larder_os_identity) -> Bool {
     // Not every file system says when a file was made.
@@ -88,9 +91,16 @@ struct StoreFolder: Sendable {
     LarderError(
       .replaced,
       """
-      The folder that was opened as \(path) was moved or deleted; nothing was changed in what lies \
-      there now. Open it where it is.
+      The store that was opened in \(path) does not lie there any more; nothing was changed in what \
+      lies there now. Put it back, or open it where it is.
       """, errno: finding == .nothing ? ENOENT : nil)
+  }
+
+  /// `.replaced` if that is why a call failed with this status; else nil.
+  func replaced(_ status: Int32?) -> LarderError? {
+    if status == Int32(LARDER_EREPLACED) { return replaced }
+    // What cannot be found is in a folder that is elsewhere.
+    return (Self.isMissing(status) || status == EIO) && isReplaced ? replaced : nil
   }
 }
 

@@ -120,7 +120,7 @@ extension StoreHandle {
 
   /// Opens the folder as it was opened first, with the limits of now; creates it if it is gone.
   ///
-  /// - Throws: `.replaced` if something else lies there.
+  /// - Throws: `.replaced` if something else lies there, or it cannot be created in its place.
   func resume() throws(LarderError) {
     try suspension.resume { () throws(LarderError) in
       let folder = folder
@@ -128,8 +128,13 @@ extension StoreHandle {
       if finding == .other { throw folder.replaced }
       var unused: UInt64 = 0
       let options = options.withLock { $0 }
-      let store = try Self.open(
-        folder.location, named: folder.path, options, foundFormat: &unused)
+      let store: SuspendableHandle.Opened
+      do throws(LarderError) {
+        store = try Self.open(
+          folder.location, named: folder.path, options, foundFormat: &unused)
+      } catch {
+        throw folder.replaced(error.errno) ?? error
+      }
       if finding == .nothing { try found(at: folder) }
       return store
     }

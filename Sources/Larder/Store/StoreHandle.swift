@@ -242,8 +242,7 @@ final class StoreHandle: Sendable {
     _ status: Int32, _ doing: @autoclosure () -> String, file: StaticString = #fileID,
     line: UInt = #line, function: StaticString = #function
   ) -> LarderError {
-    // What cannot be found is in a folder that is elsewhere.
-    if status == ENOENT || status == EIO, folder.isReplaced { return folder.replaced }
+    if let replaced = folder.replaced(status) { return replaced }
     return LarderError(
       status: status, doing: doing(), reason: StoreFailure.reason(status), file: file, line: line,
       function: function)

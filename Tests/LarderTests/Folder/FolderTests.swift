@@ -14,7 +14,7 @@ struct FolderTests {
 
   /// What becomes of the folder while it is open.
   enum Fate: CaseIterable {
-    case moved, movedAndRemade, replaced, deleted, deletedAndRemade
+    case moved, movedAndRemade, replaced, deleted, deletedAndRemade, aFileInItsPlace
 
     var isDeleted: Bool { self == .deleted || self == .deletedAndRemade }
   }
@@ -28,6 +28,7 @@ struct FolderTests {
   private var other: String { directory.file("other").path }
 
   private func files(_ path: String) -> [String: Data] {
+    if let file = FileManager.default.contents(atPath: path) { return ["": file] }
     let names = (try? FileManager.default.subpathsOfDirectory(atPath: path)) ?? []
     return Dictionary(
       uniqueKeysWithValues: names.map { name in
@@ -49,6 +50,7 @@ struct FolderTests {
     case .moved, .deleted: break
     case .movedAndRemade, .deletedAndRemade: try make(path)
     case .replaced: try manager.moveItem(atPath: other, toPath: path)
+    case .aFileInItsPlace: try Data("a file".utf8).write(to: URL(fileURLWithPath: path))
     }
   }
 

@@ -51,7 +51,8 @@ extension Cache {
   /// that nobody refers to any more closes its disk, when what waited is written.
   ///
   /// - Throws: As `flush()`: if something still waits, the cache is still open, so that it
-  ///   can be closed again when what was in the way is gone. What a tier throws that is
+  ///   can be closed again when what was in the way is gone: with `.replaced`, when the disk's
+  ///   folder was put back. What a tier throws that is
   ///   closed: the cache is closed all the same.
   /// - Complexity: That of the tiers.
   public func close() throws { try blocking { try await self.close() } }

@@ -9,8 +9,8 @@ extension DiskCache {
   ///
   /// Happens by itself too: see ``DiskCacheConfiguration/flushInterval``.
   ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the log and a later flush tries again.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
+  ///   does not lie there any more), when everything stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() throws { try store.flush() }
 
@@ -18,7 +18,7 @@ extension DiskCache {
   ///
   /// Concurrent callers share one sync of the device.
   ///
-  /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
+  /// - Throws: `.diskFull` and `.io` if the device failed; `.replaced`, `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device.
   public func sync() throws { try store.sync() }
 
@@ -27,8 +27,8 @@ extension DiskCache {
   /// Calls under way finish first; later ones throw `.closed`. Closing twice is harmless. A
   /// cache that nobody refers to any more closes itself.
   ///
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
-  ///   and the log keeps what is not in the index.
+  /// - Throws: `.diskFull`, `.io` or `.replaced` if the flush failed; the cache is closed all the
+  ///   same, and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
   public func close() throws { try store.shutdown() }
 
@@ -38,7 +38,7 @@ extension DiskCache {
   /// - Parameter progress: Receives the entries done and their total from time to time, and
   ///   gives back whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
+  /// - Throws: `CancellationError` if `progress` said so; `.replaced`, `.closed`, `.io`.
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil

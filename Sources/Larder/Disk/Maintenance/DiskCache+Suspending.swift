@@ -29,19 +29,21 @@ extension DiskCache {
   /// `progress` closure of the same cache.
   ///
   /// - Parameter calls: What calls do until the cache is resumed; they fail by default.
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is suspended all the same, and
-  ///   the log keeps what is not in the index. `.closed`.
+  /// - Throws: `.diskFull`, `.io` or `.replaced` (its folder does not lie there any more) if the
+  ///   flush failed; the cache is suspended all the same, and the log keeps what is not in the
+  ///   index. `.closed`.
   /// - Complexity: As `flush()`.
   public func suspend(calls: SuspendedCalls = .fail) throws { try store.suspend(calls: calls) }
 
   /// Opens the cache again after `suspend(calls:)`, as it was opened first, with the limits of
   /// now.
   ///
-  /// A missing folder is created again. Statistics begin at zero. Resuming a cache
-  /// that is not suspended is harmless.
+  /// Where no cache lies at its path any more, an empty one is created, also if it was only moved:
+  /// that one stays where it is. Statistics begin at zero. Resuming a cache that is not suspended
+  /// is harmless.
   ///
   /// - Throws: As ``init(path:coder:keyCoder:configuration:)``, `.busy` for example;
-  ///   `.replaced` (something else lies there by now). The cache stays suspended then, and can be
+  ///   `.replaced` (something else is in the way by now). The cache stays suspended then, and can be
   ///   resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws { try store.resume() }
@@ -49,7 +51,7 @@ extension DiskCache {
   /// As the synchronous form, on a thread of its own: suspends the cache.
   ///
   /// - Parameter calls: What calls do until the cache is resumed; they fail by default.
-  /// - Throws: `.diskFull`, `.io`; the cache is suspended all the same. `.closed`.
+  /// - Throws: `.diskFull`, `.io`, `.replaced`; the cache is suspended all the same. `.closed`.
   /// - Complexity: As `flush()`.
   public func suspend(calls: SuspendedCalls = .fail) async throws {
     try await executor.runAnyway { try self.suspend(calls: calls) }
