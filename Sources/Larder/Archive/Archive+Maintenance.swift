@@ -11,7 +11,8 @@ extension Archive {
   /// Happens by itself too: see ``ArchiveConfiguration/flushInterval``.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
-  ///   does not lie there any more), when everything stays in the log and a later flush tries again.
+  ///   does not lie there any more), when everything stays in the log and a later flush tries
+  ///   again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() throws { try store.flush() }
 

@@ -91,8 +91,8 @@ struct StoreFolder: Sendable {
     LarderError(
       .replaced,
       """
-      The store that was opened in \(path) does not lie there any more; nothing was changed in what \
-      lies there now. Put it back, or open it where it is.
+      The store that was opened in \(path) does not lie there any more; nothing was changed in \
+      what lies there now. Put it back, or open it where it is.
       """, errno: finding == .nothing ? ENOENT : nil)
   }
 

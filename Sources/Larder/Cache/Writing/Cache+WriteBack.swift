@@ -52,8 +52,7 @@ extension Cache {
   ///
   /// - Throws: As `flush()`: if something still waits, the cache is still open, so that it
   ///   can be closed again when what was in the way is gone: with `.replaced`, when the disk's
-  ///   folder was put back. What a tier throws that is
-  ///   closed: the cache is closed all the same.
+  ///   folder was put back. What a tier throws that is closed: the cache is closed all the same.
   /// - Complexity: That of the tiers.
   public func close() throws { try blocking { try await self.close() } }
 

@@ -43,8 +43,8 @@ extension DiskCache {
   /// is harmless.
   ///
   /// - Throws: As ``init(path:coder:keyCoder:configuration:)``, `.busy` for example;
-  ///   `.replaced` (something else is in the way by now). The cache stays suspended then, and can be
-  ///   resumed later. `.closed`.
+  ///   `.replaced` (something else is in the way by now). The cache stays suspended then, and can
+  ///   be resumed later. `.closed`.
   /// - Complexity: As opening.
   public func resume() throws { try store.resume() }
 
