@@ -24,9 +24,9 @@ import Synchronization
 /// A log that was opened for reading can be shipped, too, while another process writes to it.
 /// Acknowledging takes the writer, so then nothing is acknowledged; nothing else changes.
 ///
-/// A shipper ships the log that it was made for. If that is resumed and its file was gone, it throws
-/// `.replaced` from then on, for the numbers are other ones: the new log takes a sink and a shipper
-/// of its own, see ``MessageLog/identity()``.
+/// A shipper ships the log that it was made for. If that is resumed and its file was gone, it
+/// throws `.replaced` from then on, for the numbers are other ones: the new log takes a sink and a
+/// shipper of its own, see ``MessageLog/identity()``.
 ///
 /// **Concurrency.** Safe to use from any number of tasks; one at a time ships. Two shippers of one
 /// log to one sink, in one process or in several, do no harm but slow each other down.
