@@ -80,7 +80,7 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 # Each with the seconds after which it counts as hung, and what is cheap first.
-TESTS = lint=300 "check-c COMPILERS=gcc=300" test-c=300 torture-short=1200 test-swift=2400 \
+TESTS = lint=300 "check-c COMPILERS=gcc=300" test-c=300 torture-short=1200 test-swift=3000 \
   test-outside=900
 MORE_TESTS = "check-c COMPILERS=clang=300" check-x32=300 check-packages=300 check-apple=1200 \
   torture-selftest=4800 test-lmdb=1800 test-musl=600 test-traits=2400 test-remote=1800 \
