@@ -69,7 +69,7 @@ deps: ## install the system packages that are missing (apt, brew)
 	@.ci/deps base
 
 .PHONY: demo
-demo: deps ## build Larder and see it work, in under a minute
+demo: deps ## build Larder and see it work
 	swift build -c release --product larder --scratch-path $(BUILD) $(SWIFT_FLAGS)
 	@$$(swift build -c release --scratch-path $(BUILD) --show-bin-path)/larder demo
 
