@@ -337,11 +337,6 @@ static void tell_counts(const tally *sum) {
     }
 }
 
-/** Whether a short run gives it 15 seconds, whatever its share: so much finds what is planted. */
-static bool takes_long(torture_family function) {
-    return function == family_power || function == family_store_readers;
-}
-
 int main(int count, char **values) {
     arguments given = parse(count, values);
     if (!given.seconds) {
@@ -377,7 +372,8 @@ int main(int count, char **values) {
         run.jobs = jobs_of(&given, families[i].function);
         run.started_ns = now_ns();
         run.deadline_ns = run.started_ns + given.seconds * 1000000000u * families[i].share / shares;
-        if (given.brief && takes_long(families[i].function)) {
+        // So much finds what is planted.
+        if (given.brief && families[i].function == family_power) {
             run.deadline_ns = run.started_ns + UINT64_C(15000000000);
         }
         tally sum = run_jobs(&run, families[i].function);
