@@ -528,8 +528,9 @@ static bool follow(reader *self, uint64_t least) {
                       event.sequence == self->told + event.missing;
         if (!is_gap &&
             !EXPECT(self->run, event.kind == LARDER_STORE_FEED_WRITE,
-                    "reader %u: the feed told of event %d at %" PRIu64 " behind %" PRIu64,
-                    self->which, (int)event.kind, event.sequence, self->told))
+                    "reader %u: the feed told of event %d at %" PRIu64 " behind %" PRIu64
+                    ", with %" PRIu64 " missing",
+                    self->which, (int)event.kind, event.sequence, self->told, event.missing))
             return false;
         if (!is_gap && !is_write(self, &event)) return false;
         self->told = event.sequence;
