@@ -4,7 +4,7 @@ import Foundation
 import Larder
 import LarderTestSupport
 
-/// A key in which texts and numbers hide.
+/// A key in which texts and numbers hide, and collections whose order means nothing.
 struct HiddenKey: Codable, Hashable, Sendable {
   enum Part: Codable, Hashable, Sendable {
     case text(String)
@@ -17,6 +17,8 @@ struct HiddenKey: Codable, Hashable, Sendable {
   var part: Part
   var name: Name?
   var words: [String: [Double]]
+  var parts: Set<Part> = []
+  var table: [Part: Set<[Set<Int>]>] = [:]
 }
 
 /// Makes keys that are equal now and then, and then seldom look the same.
@@ -37,6 +39,7 @@ struct EqualKeys {
   mutating func number() -> Double { [0, -0.0, 1, -1, 0.5].randomElement(using: &generator) ?? 0 }
 
   mutating func hidden() -> HiddenKey {
+    if Int.random(in: 0..<8, using: &generator) == 0 { return gathered() }
     let part: HiddenKey.Part =
       switch Int.random(in: 0...2, using: &generator) {
       case 0: .text(text())
@@ -47,6 +50,29 @@ struct EqualKeys {
       part: part, name: Bool.random(using: &generator) ? .init(rawValue: text()) : nil,
       words: Bool.random(using: &generator) ? [:] : [text(): [number()]])
   }
+
+  /// Few different ones, each in many orders.
+  private mutating func gathered() -> HiddenKey {
+    let parts: [HiddenKey.Part] = [.text("é"), .text("e\u{301}"), .place(x: 0, y: 1), .none]
+    let numbers = Array(0..<Int.random(in: 38...40, using: &generator))
+    let inner = [set(of: numbers), set(of: [1, 2])]
+    let sets: Set<[Set<Int>]> = set(of: [inner, inner.reversed(), []])
+    let value = Bool.random(using: &generator) ? sets : []
+    var table = [HiddenKey.Part: Set<[Set<Int>]>](minimumCapacity: capacity())
+    for part in parts.shuffled(using: &generator) { table[part] = value }
+    return HiddenKey(
+      part: .none, words: [:], parts: set(of: Array(parts.dropFirst(numbers.count % 2))),
+      table: table)
+  }
+
+  private mutating func set<Element: Hashable>(of elements: [Element]) -> Set<Element> {
+    var made = Set<Element>(minimumCapacity: capacity())
+    for element in elements.shuffled(using: &generator) { made.insert(element) }
+    return made
+  }
+
+  /// The order in memory depends on the size of the table.
+  private mutating func capacity() -> Int { Int.random(in: 1...200, using: &generator) }
 }
 
 extension KeyCoder where Key: Codable & SendableMetatype {

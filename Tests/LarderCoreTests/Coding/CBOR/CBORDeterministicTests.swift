@@ -75,9 +75,74 @@ import Testing
     #expect(try cbor(again, deterministic: true) == cbor(value, deterministic: true))
   }
 
-  @Test func aSetIsAsItIs() throws {
-    // Its order is that of an array, which is not ours to change.
-    let set = Set(["a", "b", "c"])
-    #expect(try CBORDecoder().decode(Set<String>.self, from: cbor(set, deterministic: true)) == set)
+  @Test func whatIsInASetOrInPairsIsInOrder() throws {
+    let set: Set = [10, 1, 300, -1]
+    #expect(try cbor(set, deterministic: true).hex == "84" + "01" + "0a" + "19012c" + "20")
+    let table: [[Int]: Bool] = [[2]: true, [1]: false]
+    #expect(try cbor(table, deterministic: true).hex == "84" + "8101f4" + "8102f5")
+    // What has another form than an array has it still.
+    #expect(try cbor([3: 1, 2: 1], deterministic: true).hex == "a2" + "0201" + "0301")
+    #expect(try cbor(Set<Int>(), deterministic: true).hex == "80")
+  }
+
+  /// Writes a set to a container while another one of the same value is being written to.
+  private struct InTurn: Encodable {
+    let sets: [Set<Int>]
+    func encode(to encoder: any Encoder) throws {
+      var outer = encoder.container(keyedBy: Name.self)
+      var list = outer.nestedUnkeyedContainer(forKey: Name(stringValue: "list"))
+      for (number, set) in sets.enumerated() {
+        try list.encode(set)
+        try outer.encode(set, forKey: Name(stringValue: "\(number)"))
+        try list.encode([set, set])
+      }
+    }
+  }
+
+  /// A set in a value of its own, which fails for some.
+  private struct Picky: Encodable {
+    struct Refusal: Error {}
+    let sets: [Set<Int>]
+    func encode(to encoder: any Encoder) throws {
+      var list = encoder.unkeyedContainer()
+      for set in sets {
+        try? list.encode(Wrapped(set: set))
+        try list.encode(set)
+      }
+    }
+
+    private struct Wrapped: Encodable {
+      let set: Set<Int>
+      func encode(to encoder: any Encoder) throws {
+        var single = encoder.singleValueContainer()
+        try single.encode([set, set])
+        if set.count % 2 == 1 { throw Refusal() }
+      }
+    }
+  }
+
+  @Test func setsAreInOrderWhereverTheyAreWritten() throws {
+    var generator = SeededGenerator(seed: 45)
+    for _ in 0..<100 {
+      let sets = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+        let count = Int.random(in: 0...40, using: &generator)
+        return Set((0..<count).map { _ in Int.random(in: -300...300, using: &generator) })
+      }
+      let others = sets.map { set in
+        // In another order, in a table of another size.
+        var other = Set<Int>(minimumCapacity: 5000)
+        for number in set.sorted() { other.insert(number) }
+        return other
+      }
+      #expect(
+        try cbor(InTurn(sets: sets), deterministic: true)
+          == cbor(InTurn(sets: others), deterministic: true))
+      #expect(
+        try cbor(Picky(sets: sets), deterministic: true)
+          == cbor(Picky(sets: others), deterministic: true))
+      let again = try CBORDecoder().decode(
+        [Set<Int>].self, from: cbor(sets, deterministic: true))
+      #expect(again == sets)
+    }
   }
 }

@@ -80,11 +80,26 @@ public struct CBOREncoder: Sendable {
   }
 
   /// Whether equal values always get equal bytes, as a signature or a comparison
-  /// needs it: the keys of every map in bytewise order (RFC 8949, section 4.2.1).
+  /// needs it: the keys of every map in bytewise order (RFC 8949, section 4.2.1), and
+  /// so the elements of a `Set`, and the pairs of a `Dictionary` that is an array.
   /// No by default; it costs another pass.
+  ///
+  /// Whatever else writes itself in an order that means nothing, or has an `==` of its
+  /// own that takes different content for equal, has to see to it itself.
   public var isDeterministic: Bool {
     get { options.values.isDeterministic }
-    set { options = options.with { $0.isDeterministic = newValue } }
+    set {
+      options = options.with {
+        $0.isDeterministic = newValue
+        $0.marksUnordered = newValue
+      }
+    }
+  }
+
+  /// Whether what is written is for a ``CBORSorter``, which knows unordered arrays by it.
+  package var marksUnordered: Bool {
+    get { options.values.marksUnordered }
+    set { options = options.with { $0.marksUnordered = newValue } }
   }
 
   /// How many arrays, maps and tags may enclose each other: 512 by default, 1,024
@@ -155,7 +170,7 @@ public struct CBOREncoder: Sendable {
   ) throws -> Result {
     let writer = CBORWriter.take(options)
     try writer.encode(value)
-    if options.values.isDeterministic { writer.sortKeys() }
+    if options.values.isDeterministic { writer.sort() }
     let result = try body(UnsafeRawBufferPointer(start: writer.bytes, count: writer.count))
     CBORWriter.giveBack(writer)
     return result
@@ -196,6 +211,8 @@ extension CBOREncoder {
     var dates = DateEncodingStrategy.tagged
     var keys = KeyEncodingStrategy.useDefaultKeys
     var isDeterministic = false
+    /// Arrays whose order means nothing are marked, for a `CBORSorter`.
+    var marksUnordered = false
     var maximumDepth = 512
     var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   }

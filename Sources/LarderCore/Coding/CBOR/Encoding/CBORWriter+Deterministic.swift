@@ -4,18 +4,56 @@ import CLarder
 
 extension CBORWriter {
   /// Puts the pairs of every map into the bytewise order of their keys (RFC 8949,
-  /// section 4.2.1). Everything else is in its one form already.
-  func sortKeys() {
+  /// section 4.2.1), and so what is in arrays that are marked. Everything else is in its one form
+  /// already.
+  func sort() {
     let source = UnsafeBufferPointer(start: bytes, count: count)
     var sorter = CBORSorter(source)
     sorter.sort()
-    // A copy of what was there in another order, so of the same length.
-    bytes.update(from: sorter.sorted, count: min(count, sorter.sorted.count))
+    // A copy of what was there in another order, without marks, so no longer.
+    count = min(count, sorter.sorted.count)
+    bytes.update(from: sorter.sorted, count: count)
+  }
+
+  /// Marks the array that a value has just become, if it is one.
+  func write(_ mark: CBORUnordered, before item: CBORItem) {
+    let record = items[Int(item.index)]
+    guard record.kind == .array else { return }
+    let length = Int(LARDER_CBOR_HEAD_MAX_BYTES)
+    move(from: record.head, by: length)
+    _ = larder_cbor_write_head(bytes + record.head, UInt32(LARDER_CBOR_TAG), mark.rawValue)
+    shift(behind: record.head, by: length)
   }
 }
 
-/// Writes one item again with the pairs of maps in order, and with text and zeros in the form
-/// that is asked for.
+/// What the elements of an array are whose order means nothing, as a tag that stands before it
+/// until it is sorted.
+enum CBORUnordered: UInt64 {
+  case elements = 0x4C61_7264_6572_0001
+  /// Keys and values in turn.
+  case pairs
+
+  /// The standard library's; no other type says that its order means nothing.
+  @inline(never)
+  static func mark(of type: Any.Type) -> CBORUnordered? {
+    (type as? any UnorderedByType.Type)?.mark
+  }
+}
+
+private protocol UnorderedByType {
+  static var mark: CBORUnordered { get }
+}
+
+extension Set: UnorderedByType {
+  fileprivate static var mark: CBORUnordered { .elements }
+}
+
+extension Dictionary: UnorderedByType {
+  fileprivate static var mark: CBORUnordered { .pairs }
+}
+
+/// Writes one item again with the pairs of maps, and what is in arrays that are marked, in order,
+/// and with text and zeros in the form that is asked for.
 package struct CBORSorter: ~Copyable {
   /// The form of texts that Swift calls equal.
   package enum Texts: Sendable { case asGiven, composed, decomposed }
@@ -53,6 +91,8 @@ package struct CBORSorter: ~Copyable {
     var end = offset + Int(head.length)
     let contents = Int(truncatingIfNeeded: head.argument)
     switch Int(head.major) {
+    case LARDER_CBOR_TAG where CBORUnordered(rawValue: head.argument) != nil:
+      end = appendUnordered(CBORUnordered(rawValue: head.argument)!, at: end)
     case LARDER_CBOR_BYTES:
       end += contents
       sorted.append(contentsOf: source[offset..<end])
@@ -64,7 +104,7 @@ package struct CBORSorter: ~Copyable {
       for _ in 0..<(Int(head.major) == LARDER_CBOR_TAG ? 1 : contents) { end = append(at: end) }
     case LARDER_CBOR_MAP:
       sorted.append(contentsOf: source[offset..<end])
-      end = appendPairs(contents, at: end)
+      end = appendSorted(contents, arePairs: true, at: end)
     default:
       if Int(head.major) == LARDER_CBOR_SIMPLE, head.info >= 25 {
         appendFloat(source[offset..<end], head)
@@ -75,22 +115,36 @@ package struct CBORSorter: ~Copyable {
     return end
   }
 
-  private mutating func appendPairs(_ count: Int, at offset: Int) -> Int {
+  /// The array behind a mark, without the mark.
+  private mutating func appendUnordered(_ mark: CBORUnordered, at offset: Int) -> Int {
+    var head = larder_cbor_head()
+    guard larder_cbor_read_head(source.baseAddress! + offset, source.count - offset, &head),
+      Int(head.major) == LARDER_CBOR_ARRAY
+    else { return append(at: offset) }
+    let end = offset + Int(head.length)
+    sorted.append(contentsOf: source[offset..<end])
+    let contents = Int(truncatingIfNeeded: head.argument)
+    let count = mark == .pairs ? contents / 2 : contents
+    return appendSorted(count, arePairs: mark == .pairs, at: end)
+  }
+
+  /// What is in a map or an array, in the order of its keys or its elements.
+  private mutating func appendSorted(_ count: Int, arePairs: Bool, at offset: Int) -> Int {
     let start = sorted.count
     var end = offset
-    var pairs: [(key: Range<Int>, end: Int)] = []
-    pairs.reserveCapacity(count)
+    var entries: [(key: Range<Int>, end: Int)] = []
+    entries.reserveCapacity(count)
     for _ in 0..<count {
       let key = sorted.count
       end = append(at: end)
       let value = sorted.count
-      end = append(at: end)
-      pairs.append((key - start..<value - start, sorted.count - start))
+      if arePairs { end = append(at: end) }
+      entries.append((key - start..<value - start, sorted.count - start))
     }
     let unsorted = [UInt8](sorted[start...])
     sorted.removeSubrange(start...)
-    pairs.sort { unsorted[$0.key].lexicographicallyPrecedes(unsorted[$1.key]) }
-    for pair in pairs { sorted += unsorted[pair.key.lowerBound..<pair.end] }
+    entries.sort { unsorted[$0.key].lexicographicallyPrecedes(unsorted[$1.key]) }
+    for entry in entries { sorted += unsorted[entry.key.lowerBound..<entry.end] }
     return end
   }
 

@@ -99,6 +99,9 @@ extension CBORWriter {
     try value.encode(to: CBOREncoding(writer: self, item: item, path: path))
     valueType = outerType
     close(item, parent: parent)
+    if options.values.marksUnordered, let mark = CBORUnordered.mark(of: T.self) {
+      write(mark, before: item)
+    }
   }
 
   /// Whether arrays, maps and tags enclose each other no deeper than the limit.
