@@ -291,6 +291,7 @@ struct StoreFeedTests {
     let stale = try reader()
     let gone = try Feed(stale, Int(LARDER_STORE_FEED_FROM_START), name: "gone")
     #expect(try gone.next() == .write(1, ["+1"]))
+    let old = try Feed(stale)
     store.close()
     for name in ["data.mdb", "lock.mdb", "log"] {
       try FileManager.default.removeItem(at: url.appendingPathComponent(name))
@@ -301,10 +302,10 @@ struct StoreFeedTests {
     let feed = try Feed(store, Int(LARDER_STORE_FEED_FROM_START), name: "kept")
     #expect(try feed.next() == .write(1, ["+2"]))
     try feed.acknowledge()
-    #expect(status { try gone.acknowledge() } == ENOENT)
-    #expect(status { _ = try Feed(stale, name: "more") } == ENOENT)
-    let old = try Feed(stale)
-    #expect(larder_store_feed_wait(old.pointer, 0) == ETIMEDOUT)
+    #expect(status { try gone.acknowledge() } == LARDER_EREPLACED)
+    #expect(status { _ = try Feed(stale, name: "more") } == LARDER_EREPLACED)
+    // It waits for nothing of the other one's.
+    #expect(larder_store_feed_wait(old.pointer, 0) == LARDER_EREPLACED)
     var cursors = [larder_store_feed_cursor](repeating: .init(), count: 2)
     var count = 0
     try check(larder_store_feed_cursors(store.pointer, &cursors, 2, &count))

@@ -125,7 +125,7 @@ static void lose_positions(feed_page *page) {
 static larder_status adopt(feed_page *page, const larder_store *store) {
     const uint64_t store_id = store->pending.log.store_id;
     if (load_word(&page->store_id) == store_id) return LARDER_OK;
-    if (!larder_environment_is_there(store->index.environment)) return ENOENT;
+    if (!larder_environment_is_there(store->index.environment)) return LARDER_EREPLACED;
     // Before, for we may be killed; and behind what a handle of the other one writes that has not
     // seen this.
     lose_positions(page);
@@ -192,7 +192,7 @@ larder_status larder_feed_file_note(const feed_file *of, uint64_t store_id, size
     atomic_thread_fence(memory_order_seq_cst);
     if (load_word(&of->page->store_id) == store_id) return LARDER_OK;
     position_write(of->page, slot, FEED_EPOCH_NONE, 0);
-    return ENOENT;
+    return LARDER_EREPLACED;
 }
 
 void larder_feed_file_close(feed_file *closed) {

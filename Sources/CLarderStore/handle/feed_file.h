@@ -90,13 +90,13 @@ typedef struct feed_cursor {
 
 /** Opens the file of a store.
     @param makes it if it is missing, with the permissions of `lock`.
-    @return LARDER_OK; ENOENT: there is none, or it is that of another store, which is in the folder
-            by now; LARDER_EFOREIGN; LARDER_EOWNER …; EACCES or another errno. */
+    @return LARDER_OK; ENOENT: there is none; LARDER_EREPLACED: another store is in the folder by
+            now; LARDER_EFOREIGN; LARDER_EOWNER …; EACCES or another errno. */
 LARDER_MUST_CHECK larder_status larder_feed_file_open(const larder_store *store, bool makes,
                                                       feed_file *out);
 void larder_feed_file_close(feed_file *closed);
 /** Notes where a cursor of this store is.
-    @return LARDER_OK; ENOENT: another store has taken the file over, and nothing was noted. */
+    @return LARDER_OK; LARDER_EREPLACED: another store has the file by now; nothing was noted. */
 LARDER_MUST_CHECK larder_status larder_feed_file_note(const feed_file *of, uint64_t store_id,
                                                       size_t slot, uint32_t epoch,
                                                       uint64_t sequence);

@@ -102,7 +102,9 @@ larder_status larder_identity_folder(const store_identity *identity, int *folder
     if (!status)
         status = larder_os_folder_open(larder_environment_path(path, identity->path, "."), folder);
     if (!status) status = larder_os_file_identify_in(*folder, "lock", &there);
-    if (!status && (there.device != held.device || there.inode != held.inode)) status = ENOENT;
+    bool is_gone = status == ENOENT || status == ENOTDIR;
+    if (is_gone || (!status && (there.device != held.device || there.inode != held.inode)))
+        status = LARDER_EREPLACED;
     if (!status) return LARDER_OK;
     larder_os_file_close(*folder);
     *folder = -1;

@@ -50,7 +50,7 @@ LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, u
                                                      lock_text *past, larder_store_detail *detail);
 /** Opens the folder in which the locked file is: what is done by its descriptor is done to this
     store, whatever comes into the folder's place.
-    @return LARDER_OK; ENOENT if something else is there, or an errno. */
+    @return LARDER_OK; LARDER_EREPLACED if it is not there, or an errno. */
 LARDER_MUST_CHECK larder_status larder_identity_folder(const store_identity *identity, int *folder);
 /** Whether a file called `lock` is none of ours: asked only where there is no store, as that of a
     store may be damaged. */

@@ -28,8 +28,9 @@
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
     **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there
     is something to write, or another handle of the process is open. The store's folder is found by
-    its path, and must not move while the store is open: where another one lies there, or none,
-    calls that need a file of it give an errno, and nothing of the other one changes.
+    its path, and must not move while the store is open: where another one lies there, or none, or
+    the file `lock` is another one, calls that need a file of it, reads of what is not mapped yet
+    among them, give LARDER_EREPLACED, and nothing of the other one changes.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -525,7 +526,8 @@ enum {
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
     @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
-            is one but its record or the pages on the path are damaged;
+            is one but its record or the pages on the path are damaged; LARDER_EREPLACED if what is
+            not mapped yet is not there any more;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
             LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
             processes, are held by entries and cursors: release some.

@@ -99,8 +99,8 @@ typedef struct larder_store_feed_options {
     @return LARDER_OK; LARDER_EINVALID (flags, name, or a token that is none); LARDER_ENOSLOT: there
             are LARDER_STORE_FEED_CURSORS_MAX named cursors; LARDER_EBUSY: another feed, in any
             process, has the named cursor (where the system cannot lock parts of a file, as Apple's,
-            nobody checks); ENOENT: another store is in the folder by now; LARDER_EFOREIGN: `feed`
-            is another file; LARDER_EOWNER …;
+            nobody checks); LARDER_EREPLACED: another store is in the folder by now;
+            LARDER_EFOREIGN: `feed` is another file; LARDER_EOWNER …;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EACCES or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_feed_open(larder_store *store, const larder_store_feed_options *options,
@@ -180,8 +180,8 @@ LARDER_API void larder_store_feed_interrupt(larder_store_feed *feed);
     the cursor back, as after LARDER_STORE_FEED_REWOUND. It survives the end of the process
     at once. A power cut may take it back, unless `flags` has LARDER_STORE_SYNCED: then events are
     told again.
-    @return LARDER_OK; LARDER_EINVALID if the feed has no name, or the token is none; ENOENT:
-            another store is in the folder by now; or why the sync failed. */
+    @return LARDER_OK; LARDER_EINVALID if the feed has no name, or the token is none;
+            LARDER_EREPLACED: another store is in the folder by now; or why the sync failed. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_acknowledge(
     larder_store_feed *feed, const larder_store_token *token, uint32_t flags);
 

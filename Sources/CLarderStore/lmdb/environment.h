@@ -76,7 +76,7 @@ void larder_environment_close(environment *env, bool writes);
 LARDER_MUST_CHECK larder_status larder_environment_settle(environment *env);
 /** Opens the folder in which data.mdb is still the one that is open: what is done by its descriptor
     is done to this store, whatever comes into the folder's place.
-    @return LARDER_OK; ENOENT if something else is there, or an errno. */
+    @return LARDER_OK; LARDER_EREPLACED if it is not there, or an errno. */
 LARDER_MUST_CHECK larder_status larder_environment_folder(const environment *env, int *folder);
 /** Whether `<folder>/data.mdb` is still the one that is open. */
 bool larder_environment_is_there(const environment *env);

@@ -29,7 +29,8 @@ const char *larder_environment_folder_path(const environment *env) {
 /** As larder_environment_file, by any way to the file. */
 static larder_status keep_if_same(const environment *env, int *file, larder_os_facts *facts) {
     larder_status status = larder_os_file_facts_get(*file, facts);
-    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
+    if (!status && (facts->device != env->device || facts->inode != env->inode))
+        status = LARDER_EREPLACED;
     if (status) larder_os_file_close(*file);
     return status;
 }
@@ -40,6 +41,7 @@ larder_status larder_environment_file(const environment *env, int flags, int *fi
     larder_status status = larder_os_file_open(
         larder_environment_path(path, larder_environment_folder_path(env), "data.mdb"), flags, 0,
         file);
+    if (status == ENOENT || status == ENOTDIR) return LARDER_EREPLACED;
     return status ? status : keep_if_same(env, file, facts);
 }
 
@@ -51,6 +53,7 @@ larder_status larder_environment_folder(const environment *env, int *folder) {
     larder_status status = larder_os_folder_open(
         larder_environment_path(path, larder_environment_folder_path(env), "."), folder);
     if (!status) status = larder_os_file_open_in(*folder, "data.mdb", 0, 0, &file);
+    if (status == ENOENT || status == ENOTDIR) status = LARDER_EREPLACED;
     if (!status) status = keep_if_same(env, &file, &facts);
     if (!status) larder_os_file_close(file);
     if (!status) return LARDER_OK;

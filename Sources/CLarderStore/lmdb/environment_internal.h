@@ -175,7 +175,7 @@ LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint6
 const char *larder_environment_folder_path(const environment *env);
 /** Opens the file, if it is still the same at its path.
     @param flags LARDER_OS_WRITE or 0.
-    @return LARDER_OK; ENOENT if another one is there, or an errno. */
+    @return LARDER_OK; LARDER_EREPLACED if it is not, or an errno. */
 LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
                                                         int *file, larder_os_facts *facts);
 

@@ -143,7 +143,7 @@ static bool is_refused(larder_status status) {
 }
 
 /** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen.
-    @return ENOENT if it has opened another store, which came to that path meanwhile. */
+    @return LARDER_EREPLACED if it has opened another store, which came to that path meanwhile. */
 static int open_files_of_lmdb(environment *env, unsigned flags) {
     mdb_filehandle_t file;
     larder_os_facts facts;
@@ -152,10 +152,12 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
         code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
                             (mdb_mode_t)env->mode);
     larder_os_standard_vacate();
+    if (code == ENOENT || code == ENOTDIR) return LARDER_EREPLACED;
     if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return code;
     larder_os_file_close_on_exec(file);
     code = larder_os_file_facts_get(file, &facts);
-    return !code && (facts.device != env->device || facts.inode != env->inode) ? ENOENT : code;
+    return !code && (facts.device != env->device || facts.inode != env->inode) ? LARDER_EREPLACED
+                                                                               : code;
 }
 
 // Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its

@@ -27,16 +27,25 @@ static void close_folder(store_log *log) {
     log->folder = -1;
 }
 
+/** Whether that is the folder it was at first, beside the file that was locked: where another store
+    has come into the place of this one, whole or file by file, nothing is read or made. */
+static larder_status check_place(store_log *log) {
+    larder_os_facts facts;
+    larder_status status = larder_os_file_facts_get(log->folder, &facts);
+    if (status) return status;
+    if (log->place.inode == 0) log->place = facts;
+    bool is_it = larder_os_is_same_file(&facts, &log->place);
+    if (is_it && log->lock.inode != 0)
+        is_it = larder_os_file_find(&log->lock, log->lock_path) == LARDER_OK;
+    return is_it ? LARDER_OK : LARDER_EREPLACED;
+}
+
 /** Opens the folder, if it is still the same. */
 static larder_status open_folder(store_log *log) {
-    larder_os_facts facts;
     larder_status status = larder_os_folder_open(log->path, &log->folder);
-    if (!status) status = larder_os_file_facts_get(log->folder, &facts);
-    if (!status && log->inode == 0) {
-        log->device = facts.device;
-        log->inode = facts.inode;
-    }
-    if (!status && (facts.device != log->device || facts.inode != log->inode)) status = ENOENT;
+    bool is_gone = status == ENOENT || status == ENOTDIR || status == ELOOP;
+    if (is_gone && log->place.inode != 0) status = LARDER_EREPLACED;
+    if (!status) status = check_place(log);
     if (status) close_folder(log);
     return status;
 }
@@ -66,7 +75,8 @@ larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mod
     larder_status status = pthread_mutex_init(&out->table_lock, NULL);
     if (status) return status;
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
-    if (out->path == NULL) status = ENOMEM;
+    if (asprintf(&out->lock_path, "%s/lock", store) < 0) out->lock_path = NULL;
+    if (out->path == NULL || out->lock_path == NULL) status = ENOMEM;
     // Its name is synced with the store's.
     else if (!is_read_only) status = larder_os_folder_make(out->path, mode | (mode & 0444u) >> 2);
     if (!status || status == EEXIST) status = larder_log_enter(out);
@@ -75,6 +85,10 @@ larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mod
     if (status == ENOENT && is_read_only) status = LARDER_OK;
     if (status) larder_log_close(out);
     return status;
+}
+
+larder_status larder_log_hold(store_log *log, int lock_file) {
+    return larder_os_file_facts_get(lock_file, &log->lock);
 }
 
 void larder_log_close(store_log *log) {
@@ -89,6 +103,7 @@ void larder_log_close(store_log *log) {
     pthread_mutex_destroy(&log->table_lock);
     larder_os_file_close(log->folder);
     free(log->path);
+    free(log->lock_path);
     memset(log, 0, sizeof *log);
     log->folder = -1;
 }
@@ -296,42 +311,56 @@ static bool has_room(const segment *at, size_t length, bool uses_reserve) {
 
 void larder_log_drop_spare(store_log *log) {
     segment *spare = log->spare;
-    if (spare == NULL) return;
+    // Where the folder cannot be opened it stays, to be used or dropped later.
+    if (spare == NULL || larder_log_enter(log) != LARDER_OK) return;
     log->spare = NULL;
     // What cannot be removed is found when the store is opened again.
     (void)larder_log_remove(log, spare->number);
+    larder_log_leave(log);
+}
+
+/** A spare that `length` bytes fit into; the folder is open. */
+static larder_status replace_spare(store_log *log, size_t length) {
+    segment *made;
+    uint64_t capacity = larder_log_next_capacity(log);
+    uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
+    // Where room is short, for whole writes of this length: what is left behind them is lost.
+    bool is_limited = log->capacity_limit_bytes != 0 && log->capacity_limit_bytes <= capacity;
+    if (is_limited && length > REMOVAL_RESERVE_BYTES && capacity > needed)
+        capacity = needed - length + capacity / length * length + REMOVAL_RESERVE_BYTES;
+    if (needed + removal_reserve(capacity) > capacity) capacity = needed + REMOVAL_RESERVE_BYTES;
+    larder_status status;
+    // Where there is little room, a smaller one will do.
+    for (;;) {
+        status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
+                              log->last_sequence + 1, 0, epoch_of(log), &made);
+        bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
+        // Somebody else's file has the name.
+        if (status == EEXIST) (void)take_number(log);
+        else if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
+        else capacity /= 2;
+    }
+    if (status) return status;
+    (void)take_number(log);
+    larder_log_drop_spare(log);
+    log->spare = made;
+    return LARDER_OK;
 }
 
 /** The segment that `length` bytes fit into becomes the active one. */
 static larder_status turn_over(store_log *log, size_t length) {
-    segment *next = log->spare, *full = log->active;
+    segment *full = log->active;
     // Only in a file that no log wrote.
     if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES) return LARDER_EDAMAGED;
-    if (next == NULL || !has_room(next, length, false)) {
-        uint64_t capacity = larder_log_next_capacity(log);
-        uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
-        // Where room is short, for whole writes of this length: what is left behind them is lost.
-        bool is_limited = log->capacity_limit_bytes != 0 && log->capacity_limit_bytes <= capacity;
-        if (is_limited && length > REMOVAL_RESERVE_BYTES && capacity > needed)
-            capacity = needed - length + capacity / length * length + REMOVAL_RESERVE_BYTES;
-        if (needed + removal_reserve(capacity) > capacity)
-            capacity = needed + REMOVAL_RESERVE_BYTES;
-        larder_status status;
-        // Where there is little room, a smaller one will do.
-        for (;;) {
-            status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
-                                  log->last_sequence + 1, 0, epoch_of(log), &next);
-            bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
-            // Somebody else's file has the name.
-            if (status == EEXIST) (void)take_number(log);
-            else if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
-            else capacity /= 2;
-        }
+    if (log->spare == NULL || !has_room(log->spare, length, false)) {
+        // By one descriptor, so that what is made can be removed again.
+        larder_status status = larder_log_enter(log);
         if (status) return status;
-        (void)take_number(log);
-        larder_log_drop_spare(log);
-        log->spare = next;
+        status = replace_spare(log, length);
+        larder_log_leave(log);
+        if (status) return status;
     }
+    segment *next = log->spare;
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
@@ -396,6 +425,8 @@ void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t 
 }
 
 void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
+    // By one descriptor, so that what is made can be removed again.
+    if (larder_log_enter(log) != LARDER_OK) return;
     pthread_mutex_lock(store_lock);
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
@@ -404,21 +435,23 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     uint64_t capacity = larder_log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1, room;
     pthread_mutex_unlock(store_lock);
-    segment *made;
+    segment *made = NULL;
     // Where there is little room it is for writes and checkpoints.
-    if (!is_wanted ||
-        (larder_os_file_system_room(log->path, &room) == LARDER_OK && room / 16 < capacity) ||
+    bool has_room =
+        larder_os_file_system_room(log->path, &room) != LARDER_OK || room / 16 >= capacity;
+    if (is_wanted && has_room &&
         make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, epoch_of(log),
-                     &made) != LARDER_OK)
-        return;
-    // Its name comes before the record that leads there, here without a wait.
-    made->is_named = log_sync_names(log) == LARDER_OK;
-    pthread_mutex_lock(store_lock);
-    // Meanwhile the log may have turned over.
-    bool is_overtaken = log->active->number > number;
-    if (!is_overtaken) log->spare = made;
-    pthread_mutex_unlock(store_lock);
-    if (is_overtaken) (void)larder_log_remove(log, number);
+                     &made) == LARDER_OK) {
+        // Its name comes before the record that leads there, here without a wait.
+        made->is_named = log_sync_names(log) == LARDER_OK;
+        pthread_mutex_lock(store_lock);
+        // Meanwhile the log may have turned over.
+        bool is_overtaken = log->active->number > number;
+        if (!is_overtaken) log->spare = made;
+        pthread_mutex_unlock(store_lock);
+        if (is_overtaken) (void)larder_log_remove(log, number);
+    }
+    larder_log_leave(log);
 }
 
 // Syncing -----------------------------------------------------------------------------------------

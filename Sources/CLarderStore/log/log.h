@@ -21,9 +21,13 @@ typedef struct store_log {
         -1. */
     int folder;
     uint32_t folder_users;
-    /** Where that is, and which folder it was. NULL as long as the log is not open. */
+    /** Where that is, and which folder it was when it was first opened: the inode is 0 before. NULL
+        as long as the log is not open. */
     char *path;
-    uint64_t device, inode;
+    larder_os_facts place;
+    /** See larder_log_hold; the inode is 0 before. */
+    char *lock_path;
+    larder_os_facts lock;
     uint64_t store_id;
     uint32_t mode;
     bool is_read_only;
@@ -58,12 +62,16 @@ typedef struct store_log {
 
 /** Opens `<store>/log`, making it if it is missing and the handle may write.
     @param store the path of the store's folder.
-    @return LARDER_OK; ENOENT; ENOTDIR; an errno. Only then there is something to close. */
+    @return LARDER_OK, and only then there is something to close; ENOENT; ENOTDIR; an errno. */
 LARDER_MUST_CHECK larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mode,
                                                 bool is_read_only, store_log *out);
+/** From now on the log's folder is the same only beside this file, `<store>/lock`, which whoever
+    may write has locked. */
+LARDER_MUST_CHECK larder_status larder_log_hold(store_log *log, int lock_file);
 /** Opens the folder, if it is still the same, for whoever uses `folder` until larder_log_leave; the
     calls below do so themselves. An idle store has no descriptor of it.
-    @return LARDER_OK; ENOENT if another one is there, or an errno. */
+    @return LARDER_OK; LARDER_EREPLACED if it was moved, deleted or replaced, or the locked file
+            was; ENOENT if it has never been there; or an errno. */
 LARDER_MUST_CHECK larder_status larder_log_enter(store_log *log);
 void larder_log_leave(store_log *log);
 /** Ends all mappings. */

@@ -34,7 +34,7 @@ larder_status larder_log_survey_make(store_log *log, log_survey *out) {
     survey_visit visit = {.log = log, .survey = out};
     larder_status status = larder_log_enter(log);
     // A folder that was not there when the log was opened.
-    if (status == ENOENT && log->inode == 0) return LARDER_OK;
+    if (status == ENOENT && log->place.inode == 0) return LARDER_OK;
     if (status) return status;
     status = larder_os_folder_list_in(log->folder, take_name, &visit);
     larder_log_leave(log);

@@ -144,7 +144,7 @@ static larder_status check_files(store_check *check) {
         if (is_there)
             status = larder_os_folder_list_in(store->pending.log.folder, check_file, check);
         if (is_there) larder_log_leave(&store->pending.log);
-        else if (status == ENOENT && store->pending.log.inode == 0) status = LARDER_OK;
+        else if (status == ENOENT && store->pending.log.place.inode == 0) status = LARDER_OK;
     }
     pthread_mutex_unlock(&store->index.lock);
     return status;

@@ -279,6 +279,8 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
     larder_status status =
         larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
                         store_is_read_only(store), &store->pending.log);
+    if (!status && !store_is_read_only(store))
+        status = larder_log_hold(&store->pending.log, store->identity.lock_file);
     store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
     store->pending.copied_at_once = larder_store_copied_at_once(store);
     larder_store_set_room(store);

@@ -47,6 +47,7 @@ struct StoreOptions: Sendable {
     var options = larder_store_options()
     larder_store_options_init(&options)
     options.flags = 0
+    if tuning?.isMaintainedByHost == true { options.flags |= UInt32(LARDER_STORE_HOST_MAINTENANCE) }
     if isReadOnly { options.flags |= UInt32(LARDER_STORE_READ_ONLY) }
     if mustExist { options.flags |= UInt32(LARDER_STORE_EXISTING) }
     if tracksAccess { options.flags |= UInt32(LARDER_STORE_TRACK_ACCESS) }
@@ -81,7 +82,7 @@ enum StoreDefaults {
   static let inlineThreshold = 64
 }
 
-/// The store's thresholds that tests lower so that a few writes cross them:
+/// The store's thresholds, which tests lower so that a few writes cross them, and its thread:
 /// `larder_store_tuning` in Swift's types. What is nil stays as it is.
 package struct StoreTuning: Sendable {
   /// Bytes of the first segment, and of the largest usual one.
@@ -90,6 +91,8 @@ package struct StoreTuning: Sendable {
   package var memtableCount: UInt64?
   /// Writes of one transaction of a checkpoint.
   package var transactionCount: UInt64?
+  /// No thread works for the store: files change only where a call changes them.
+  package var isMaintainedByHost = false
 
   package init() {}
 

@@ -21,6 +21,9 @@ struct EntryPlace {
     configuration.syncInterval = .zero
     configuration.journalCapacity = 1 << 20
     configuration.clock = clock.clock
+    var tuning = StoreTuning()
+    tuning.isMaintainedByHost = true
+    configuration.tuning = tuning
     return configuration
   }
 

@@ -544,7 +544,7 @@ static void elsewhere(torture *run, void *context) {
             make_directory(inside(target, "store/log"))) {
             (void)unlink(inside(self->path, "link"));
             EXPECT(run, symlink(target, inside(self->path, "link")) == 0, "cannot make a link");
-            GIVES(larder_store_sync(store), ENOENT);
+            GIVES(larder_store_sync(store), LARDER_EREPLACED);
             (void)unlink(inside(self->path, "link"));
             EXPECT(run, symlink("a", inside(self->path, "link")) == 0, "cannot make a link");
         }
@@ -553,6 +553,77 @@ static void elsewhere(torture *run, void *context) {
     }
     GIVES(larder_store_sync(store), LARDER_OK);
     is_whole(run, store, 1);
+    larder_store_close(store);
+}
+
+/** Reads every entry of a store whose folder is gone: what is not mapped is no damage and no miss.
+    @return how many could not be read. */
+static unsigned read_moved(torture *run, larder_store *store, unsigned count) {
+    unsigned unread = 0;
+    for (unsigned i = 0; i < count; i++) {
+        larder_store_entry entry;
+        larder_status status = larder_store_get(store, rare_key(i), 0, &entry);
+        larder_store_release(&entry);
+        torture_trial(run);
+        EXPECT(run, status == LARDER_OK || status == LARDER_EREPLACED, "entry %u gave %d", i,
+               status);
+        unread += status != LARDER_OK;
+    }
+    return unread;
+}
+
+/** The folder is moved away under handles that have not mapped all of the log. */
+static void moved(torture *run, void *context) {
+    enum { MANY = 400 };
+    const rare *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, MANY), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    for (unsigned reads = 0; reads < 2; reads++) {
+        larder_store_cursor *cursor = NULL;
+        larder_store_entry entry;
+        larder_status status;
+        unsigned seen = 0;
+        GIVES(opened(self->path, reads ? LARDER_STORE_READ_ONLY : 0, &store), LARDER_OK);
+        EXPECT(run, rename(self->path, self->other) == 0, "cannot move the folder");
+        status = larder_store_cursor_open(store, &(larder_store_query){0}, &cursor);
+        // Who only reads cannot even look where the log ends.
+        EXPECT(run, reads || !status, "a cursor gave %d", status);
+        while (!status && !(status = larder_store_cursor_next(cursor, &entry))) seen++;
+        larder_store_cursor_close(cursor);
+        EXPECT(run, status == LARDER_EREPLACED && seen < MANY, "a cursor ended with %d after %u",
+               status, seen);
+        EXPECT(run, read_moved(run, store, MANY) > 0, "every segment was mapped");
+        if (!reads) GIVES(larder_store_sync(store), LARDER_EREPLACED);
+        EXPECT(run, rename(self->other, self->path) == 0, "cannot move it back");
+        EXPECT(run, read_moved(run, store, MANY) == 0, "not all of it is back");
+        if (!reads) GIVES(larder_store_sync(store), LARDER_OK);
+        larder_store_close(store);
+    }
+}
+
+/** Another store's files come into the folder one by one, as from a backup: nothing is promised to
+    be in them, and none is made beside them. */
+static void replaced_by_files(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store;
+    char lock[700], of_other[700];
+    GIVES(opened(self->other, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 2), LARDER_OK);
+    larder_store_close(store);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 2), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_OK);
+    snprintf(lock, sizeof lock, "%s/lock", self->path);
+    snprintf(of_other, sizeof of_other, "%s/lock", self->other);
+    EXPECT(run, rename(of_other, lock) == 0, "cannot replace a file");
+    GIVES(rare_put(store, 3, "value"), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_EREPLACED);
+    larder_status status = put_many(store, 4, 400);
+    EXPECT(run, status == LARDER_EREPLACED, "a long log gave %d", status);
+    EXPECT(run, access(inside(self->path, "log/00000002.seg"), F_OK) != 0, "a segment was made");
     larder_store_close(store);
 }
 
@@ -1588,9 +1659,10 @@ static void great_sums(torture *run, void *context) {
 
 void family_store_rare_log(torture *run) {
     RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
-              filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
-              changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
-              merging, passes, told_of_opening, compacting, shrinking, lost_before_end, full_disk,
-              little_room, written_since, dead_without_memory, shut_before_room, noted_reads,
-              by_thread, held_back, cut_without_reserving, great_sums, mended_with_holes);
+              filled, elsewhere, moved, replaced_by_files, reads, reads_without_memory, odd_rows,
+              hurt_under_way, changed_record, failing_checkpoints, unmapped, unmapped_by_place,
+              unnamed, bare, merging, passes, told_of_opening, compacting, shrinking,
+              lost_before_end, full_disk, little_room, written_since, dead_without_memory,
+              shut_before_room, noted_reads, by_thread, held_back, cut_without_reserving,
+              great_sums, mended_with_holes);
 }
