@@ -15,12 +15,31 @@ enum Equals {
     var height: Double
   }
 
+  struct Query: Codable, Hashable, Sendable {
+    var filters: Set<String>
+    var prices: [UInt64: [String]]
+
+    /// The order in memory depends on the room that there was.
+    init(_ filters: [String], roomFor count: Int) {
+      self.filters = Set(minimumCapacity: count)
+      prices = Dictionary(minimumCapacity: count)
+      for filter in filters {
+        self.filters.insert(filter)
+        prices[UInt64(filter.utf8.count)] = [filter]
+      }
+    }
+  }
+
   private static func run(_ session: Session) throws {
     try pair(session, "text", composed, decomposed, unlike: "cafe")
     try pair(session, "zero", 0.0, -0.0, unlike: 1.0)
     try pair(
       session, "place", Place(name: composed, height: 0.0), Place(name: decomposed, height: -0.0),
       unlike: Place(name: "cafe", height: 0.0))
+    let filters = ["a", "new", "size 42", "sale", "in blue or black"]
+    try pair(
+      session, "query", Query(filters, roomFor: 1), Query(filters.reversed(), roomFor: 300),
+      unlike: Query(["new", "sale"], roomFor: 2))
     try notANumber(session)
     try ranges(session)
   }
