@@ -481,6 +481,13 @@ struct HouseTests {
     #expect(reasons.count == calls.count)
   }
 
+  @Test func noTestHasATimeLimitOfItsOwn() {
+    // It would end no thread that is blocked, and on a busy machine what is merely slow: .ci/parts
+    // finds what hangs.
+    let tests = SourceTree.swift.filter { $0.path.hasPrefix("Tests/") }
+    expectNoLine(in: tests, like: SourceTree.Pattern(#"\.timeLimit\("#))
+  }
+
   @Test func thePackageStaysUsableAsADependency() {
     expectNoLine(in: SourceTree.swift.filter { $0.path.hasSuffix("Package.swift") }) { line in
       line.contains("unsafe" + "Flags")

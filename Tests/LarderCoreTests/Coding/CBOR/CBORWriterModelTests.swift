@@ -8,7 +8,6 @@ import Testing
 /// Random calls to random containers, all of one value and open at once, with a tree for a model.
 ///
 /// `LARDER_SEED` repeats one seed.
-@Suite(.timeLimit(.minutes(10)))
 struct CBORWriterModelTests {
   /// What has been written so far.
   private final class Model {

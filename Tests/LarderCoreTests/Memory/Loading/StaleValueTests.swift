@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Expired values that are given out because their load fails.
-@Suite(.timeLimit(.minutes(10)))
 struct StaleValueTests {
   private let clock = ManualClock()
   private let ear = Ear<Int, String>()

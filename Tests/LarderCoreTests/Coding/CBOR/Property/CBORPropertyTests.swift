@@ -8,7 +8,6 @@ import Testing
 /// Generated types do with CBOR what they do with JSON.
 ///
 /// `LARDER_SEED` repeats one seed.
-@Suite(.timeLimit(.minutes(10)))
 struct CBORPropertyTests {
   /// Whether dates are tagged in CBOR, as they are by default, or the same number as in JSON.
   private struct Coders {
