@@ -120,6 +120,12 @@ test-swift: peers ## run the Swift tests alone; LARDER_TEST_LONG=1: more of what
 	$(BUILD_TESTS)
 	$(WITH_PEERS) $(BUILT_TESTS)
 
+# Part of test-long.
+.PHONY: test-swift-long
+test-swift-long:
+	@$(MAKE) --no-print-directory test-swift LARDER_TEST_LONG=1
+test-long: test-swift-long
+
 .PHONY: test-traits
 test-traits: ## run the tests of what is behind a trait, but for servers
 	$(TRAITED) test-traits-built

@@ -5,8 +5,7 @@
 #   make test-outside                   about ten seconds each, as in `make test`; SEED is 1 there
 #   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all;
 #                                       `remote`, which needs a server, is part of test-remote
-#   make test-long SECONDS=1800         larger sizes, so many seconds together, after the Swift
-#                                       tests with larger ones
+#   make test-long SECONDS=1800         larger sizes, so many seconds together
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
 OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders \
@@ -25,7 +24,6 @@ outside:
 test-outside: outside ## use every store as a program would, beside a plain model
 	@$(OUTSIDE_RUN)
 
-test-long: outside ## the same, and the Swift tests, with larger sizes, 40 min; SECONDS, SEED
-	@$(MAKE) --no-print-directory test-swift LARDER_TEST_LONG=1
+test-long: outside ## the same with larger sizes, half an hour; SECONDS, SEED
 	@$(call OUTSIDE_RUN,--long --seconds $(shell expr $(or $(SECONDS),1800) / \
 	  $(words $(OUTSIDE_PROGRAMS))))
