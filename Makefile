@@ -30,7 +30,9 @@ TWICE_THE_CORES := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 # again. What runs tests is not to have that order: there it is to differ.
 SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build $(FAST) $(SWIFT_FLAGS)
 BUILD_TESTS = $(SWIFT_BUILD) --build-tests --disable-xctest $(WITH_TRAITS) --scratch-path $(BUILD)
-BUILT_TESTS = $(SWIFT_TEST) --skip-build $(WITH_TRAITS) --scratch-path $(BUILD)
+# Whoever watches them needs each line as it comes.
+BY_LINE = $(if $(shell command -v stdbuf),stdbuf -oL)
+BUILT_TESTS = $(BY_LINE) $(SWIFT_TEST) --skip-build $(WITH_TRAITS) --scratch-path $(BUILD)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror

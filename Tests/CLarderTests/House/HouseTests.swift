@@ -352,21 +352,28 @@ struct HouseTests {
     }
   }
 
-  /// Of each C file: the external symbols that its object defines, and those that it needs.
+  /// Of each C file: the external symbols that its object defines, and those that it needs. The
+  /// objects are the build's, where it has them, and LMDB is not among them.
   private static let symbols = Result {
     let directory = try TemporaryDirectory()
     let includes = ["CLarderSystem", "CLarder", "CLarderStore"].flatMap {
       ["-I", "Sources/\($0)", "-I", "Sources/\($0)/include"]
     }
+    let bundlesLMDB = ProcessInfo.processInfo.environment["LARDER_LMDB"] == "bundled"
     var symbols: [String: (defined: [String], undefined: [String])] = [:]
     for file in SourceTree.c where file.path.hasPrefix("Sources/") && file.path.hasSuffix(".c") {
-      let object = directory.file("object.o").path
-      _ = try Self.run(
-        "cc", ["-std=c11", "-D_GNU_SOURCE", "-w", "-c", file.path, "-o", object] + includes)
+      let parts = file.path.split(separator: "/", maxSplits: 2)
+      var object = builtProducts.appendingPathComponent("\(parts[1]).build/\(parts[2]).o").path
+      if bundlesLMDB || !FileManager.default.fileExists(atPath: object) {
+        object = directory.file("object.o").path
+        _ = try Self.run(
+          "cc", ["-std=c11", "-D_GNU_SOURCE", "-w", "-c", file.path, "-o", object] + includes)
+      }
       let lines = try Self.run("nm", ["-g", object]).split(separator: "\n")
         .map { $0.split(separator: " ") }
       symbols[file.path] = (
-        lines.filter { $0.count == 3 }.map { String($0[2]) },
+        // Two underscores begin what a compiler adds.
+        lines.filter { $0.count == 3 && !$0[2].hasPrefix("__") }.map { String($0[2]) },
         lines.filter { $0.count == 2 }.map { String($0[1]) }
       )
     }

@@ -225,7 +225,7 @@ struct CBORWriterModelTests {
   func whatIsWrittenInAnyOrderIsThere(repeatsKeys: Bool, _ seed: UInt64) throws {
     let generator = Locked(SeededGenerator(seed: seed))
     let seed = generator.withLock(\.seed)
-    for round in 0..<150 {
+    for round in 0..<effort(40, long: 150) {
       let value = Improviser(generator, depth: 2, fails: false, repeatsKeys: repeatsKeys)
       let bytes = try cbor(value, deterministic: true)
       let expected = try value.model.value.encoded

@@ -149,7 +149,7 @@ struct StaleValueTests {
     let cache = make(policy: policy)
     var model: [Int: Kept] = [:]
     var now = 0.0
-    for step in 0..<60_000 {
+    for step in 0..<effort(15_000, long: 60_000) {
       let key = Int.random(in: 0..<40, using: &random)
       let kept = model[key]
       let live = kept.flatMap { $0.end > now ? $0.value : nil }
