@@ -60,7 +60,7 @@ import Testing
     guard let library = dlopen(file.path, RTLD_NOW | RTLD_LOCAL) else {
       throw Failure(description: dlerror().map { String(cString: $0) } ?? "dlopen")
     }
-    return IndexFunctions(library: library)
+    return try IndexFunctions(library: library)
   }
 
   /// What the model says of an index; nil if it finds none.

@@ -48,7 +48,7 @@ import Testing
     #expect(try writer.isSound)
   }
 
-  @Test(arguments: pages + effort([10_000], long: [10_000, 100_000], sanitized: []))
+  @Test(arguments: pages + manyPages + effort([], long: [100_000]))
   func aDiskCache(pages: Int) throws {
     try grow(to: pages) { try GrowingCache(path: $0, isReadOnly: $1) }
   }
