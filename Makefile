@@ -22,11 +22,17 @@ TRAITED = $(MAKE) --no-print-directory TRAITS=$(ALL_TRAITS) BUILD=.build-traits
 # asks for would be a tenth of a build. (Tests are found by the index, which is twice that.)
 FAST = -Xcc -O1 -Xswiftc -gnone
 SWIFT_TEST = swift test --disable-xctest $(FAST) $(SWIFT_FLAGS)
+# Or all would be under way at once, and none at its end before all are: nobody could tell what is
+# slow, and what hangs.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= $(TWICE_THE_CORES)
+TWICE_THE_CORES := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 # The compiler is told of traits in the order of a set, and with another order everything is built
 # again. What runs tests is not to have that order: there it is to differ.
 SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build $(FAST) $(SWIFT_FLAGS)
 BUILD_TESTS = $(SWIFT_BUILD) --build-tests --disable-xctest $(WITH_TRAITS) --scratch-path $(BUILD)
-BUILT_TESTS = $(SWIFT_TEST) --skip-build $(WITH_TRAITS) --scratch-path $(BUILD)
+# Whoever watches them needs each line as it comes.
+BY_LINE = $(if $(shell command -v stdbuf),stdbuf -oL)
+BUILT_TESTS = $(BY_LINE) $(SWIFT_TEST) --skip-build $(WITH_TRAITS) --scratch-path $(BUILD)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
@@ -84,7 +90,7 @@ TESTS = lint=300 "check-c COMPILERS=gcc=300" test-c=300 torture-short=1200 test-
   test-outside=900
 MORE_TESTS = "check-c COMPILERS=clang=300" check-x32=300 check-packages=300 check-apple=1200 \
   torture-selftest=4800 test-lmdb=1800 test-musl=600 test-traits=2400 test-remote=1800 \
-  check-docs=1200 test-asan=4800 test-tsan=4800 test-long=3600
+  check-docs=1200 test-asan=4800 test-tsan=4800 test-long=3600 check-parts=1800
 PARTS = MAKE="$(MAKE)" .ci/parts
 
 .PHONY: test
@@ -94,6 +100,10 @@ test: deps ## run what every change has to pass, and stop at what fails
 .PHONY: test-all
 test-all: deps ## run every test there is, hours of it, and sum up
 	@$(PARTS) $(TESTS) $(MORE_TESTS)
+
+.PHONY: check-parts
+check-parts: ## check that the two above find what hangs, and nothing else
+	@.ci/parts-selftest
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
@@ -108,9 +118,15 @@ peers:
 	@.ci/peers $(PEERS)
 
 .PHONY: test-swift
-test-swift: peers ## run the Swift tests alone
+test-swift: peers ## run the Swift tests alone; LARDER_TEST_LONG=1: more of what is random
 	$(BUILD_TESTS)
 	$(WITH_PEERS) $(BUILT_TESTS)
+
+# Part of test-long.
+.PHONY: test-swift-long
+test-swift-long:
+	@$(MAKE) --no-print-directory test-swift LARDER_TEST_LONG=1
+test-long: test-swift-long
 
 .PHONY: test-traits
 test-traits: ## run the tests of what is behind a trait, but for servers

@@ -350,7 +350,7 @@ struct StoreFeedTests {
     let waiting = Thread { #expect(larder_store_feed_wait(pointer, Int64.max) == LARDER_ECLOSED) }
     waiting.start()
     try check(larder_store_shutdown(reader.pointer))
-    while !waiting.isFinished { await Task.yield() }
+    await until { waiting.isFinished }
   }
 
   @Test func aWaitEndsWithAWriteALimitOrAnInterrupt() async throws {
@@ -365,7 +365,7 @@ struct StoreFeedTests {
     let waiting = Thread { #expect(larder_store_feed_wait(pointer, Int64.max) == LARDER_OK) }
     waiting.start()
     try store.put([2], [2])
-    while !waiting.isFinished { await Task.yield() }
+    await until { waiting.isFinished }
     #expect(try feed.all() == [.write(2, ["+2"])])
     #expect(hasFile())
   }

@@ -87,7 +87,7 @@
       #expect(notes.withLock { Set($0) }.count == 6)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: ["flush", "sync", "close"])
+    @Test(arguments: ["flush", "sync", "close"])
     func aDeviceThatHangsDoesNotHoldUpTheShutdown(step: String) async throws {
       let service = StoreService(
         [store("a"), store("b", hangs: step)], stepLimit: .milliseconds(50))

@@ -6,7 +6,7 @@ import Testing
 
 /// A program whose standard input, output or error is closed opens every kind of store: none of
 /// their files is one of the three.
-@Suite(.timeLimit(.minutes(10))) struct StandardDescriptorTests {
+struct StandardDescriptorTests {
   private struct Book: Codable, Identifiable, Sendable {
     var id: Int
     var title: String

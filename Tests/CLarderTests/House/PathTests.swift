@@ -17,7 +17,8 @@ struct PathTests {
   ]
 
   @Test func aHandleDoesNotGoByItsPathAgain() {
-    for file in SourceTree.swift where file.path.hasPrefix("Sources/Larder/") {
+    for file in SourceTree.swift
+    where file.path.hasPrefix("Sources/Larder/") && Self.path.isFound(in: file.text) {
       if Self.swift[String(file.path.dropFirst("Sources/Larder/".count))] != nil { continue }
       for (number, line) in file.lines.enumerated() where Self.goesByAPath(line) {
         Issue.record("\(file.path):\(number + 1): \(line)")
@@ -29,6 +30,12 @@ struct PathTests {
     }
   }
 
+  private static let path = SourceTree.Pattern(
+    [
+      #"FileManager|fileURLWithPath|filePath:|[pP]ath \+ "|\.location\b"#,
+      #"larder_os_(file|folder)_(open|remove|rename|make|list|identify|facts_at)\("#,
+    ].joined(separator: "|"))
+
   private static func goesByAPath(_ line: Substring) -> Bool {
     if line.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") { return false }
     // A URL is for who asks where the folder is.
@@ -36,10 +43,7 @@ struct PathTests {
     if line == "    URL(fileURLWithPath: store.handle.folder.location, isDirectory: true)" {
       return false
     }
-    let foundation = /FileManager|fileURLWithPath|filePath:/
-    let system = /larder_os_(file|folder)_(open|remove|rename|make|list|identify|facts_at)\(/
-    let joined = /[pP]ath \+ "|\.location\b/
-    return line.contains(foundation) || line.contains(system) || line.contains(joined)
+    return path.isFound(in: line)
   }
 
   @Test(arguments: [
@@ -63,10 +67,10 @@ struct PathTests {
     "log/log.c": "makes a store's log",
   ]
 
-  @Test func theStoreChangesNoNameByItsPath() throws {
-    let call = try Regex(#"larder_os_(file|folder)_(remove|rename|make|make_beside)\("#)
+  @Test func theStoreChangesNoNameByItsPath() {
+    let call = SourceTree.Pattern(#"larder_os_(file|folder)_(remove|rename|make|make_beside)\("#)
     let files = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }
-    let found = files.filter { $0.text.contains(call) }.map(\.path)
+    let found = files.filter { call.isFound(in: $0.text) }.map(\.path)
     #expect(Set(found) == Set(Self.c.keys.map { "Sources/CLarderStore/" + $0 }))
   }
 }

@@ -5,9 +5,33 @@ import Foundation
 struct SourceTree {
   struct File {
     /// From the top of the repository.
-    var path: String
-    var text: String
-    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+    let path: String
+    let text: String
+    let lines: [Substring]
+
+    init(path: String, text: String) {
+      self.path = path
+      self.text = text
+      lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+  }
+
+  /// A regular expression, by a library that is fast in a program that is not optimised, too.
+  struct Pattern: Sendable {
+    private let expression: NSRegularExpression
+
+    init(_ pattern: String) {
+      guard
+        let expression = try? NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
+      else { fatalError("No regular expression: \(pattern)") }
+      self.expression = expression
+    }
+
+    func isFound(in text: some StringProtocol) -> Bool {
+      let text = String(text)
+      let all = NSRange(location: 0, length: text.utf16.count)
+      return expression.firstMatch(in: text, range: all) != nil
+    }
   }
 
   static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -9,7 +9,7 @@ import Testing
 /// is looked at are things that hold however they meet.
 @Suite("Index: many threads") struct IndexConcurrencyTests {
   private static let threads = 8
-  private static let rounds = isSanitized ? 4000 : 40_000
+  private static let rounds = effort(10_000, long: 40_000, sanitized: 4000)
 
   /// What happened, as the threads saw it.
   private struct Tally {

@@ -4,8 +4,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A million random calls for each policy, each compared with what a dictionary and arrays do.
-/// With `LARDER_MODEL_CALLS` in the environment, so many in each of its plans.
+/// Random calls for each policy, each compared with what a dictionary and arrays do: a million in a
+/// long run. With `LARDER_MODEL_CALLS` in the environment, so many in each of its plans.
 @Suite("Index: against a model")
 struct IndexModelTests {
   private static let calls = ProcessInfo.processInfo.environment["LARDER_MODEL_CALLS"]
@@ -51,9 +51,9 @@ struct IndexModelTests {
   @Test(arguments: policies.flatMap(plans))
   func anIndexDoesWhatItsModelDoes(plan: IndexPlan) throws {
     var plan = plan
-    // Sanitizers make each call many times as slow.
-    if isSanitized { plan.operations /= 10 }
-    plan.operations = Self.calls ?? plan.operations
+    let operations = plan.operations
+    plan.operations =
+      Self.calls ?? effort(operations / 5, long: operations, sanitized: operations / 10)
     var driver = try IndexDriver(plan)
     do {
       try driver.run(checks: plan.seed % 100 == 1 ? 100_000 : 1000)

@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func growthFromNothingMovesAFewTimesWhatIsThere() throws {
-    let count: UInt64 = isSanitized ? 30_000 : 200_000
+    let count: UInt64 = effort(60_000, long: 200_000, sanitized: 30_000)
     let index = try Index(LARDER_INDEX_LRU) { options in
       options.move = { target, source, context in
         target.copyMemory(from: source, byteCount: 16)
@@ -189,7 +189,7 @@ import Testing
   @Test(arguments: [IndexPlan.Hashes.equal, .lowBits, .highBits])
   func badHashesAreSlowAndNotWrong(hashes: IndexPlan.Hashes) throws {
     // More than a segment holds.
-    let count: UInt64 = isSanitized ? 4000 : 8000
+    let count: UInt64 = effort(8000, long: 8000, sanitized: 4000)
     let index = try Index(LARDER_INDEX_LRU, hash: { hashes($0) })
     try index.writing {
       for key in 0..<count {

@@ -25,15 +25,15 @@ import Testing
   func theModelFindsAPlantedDefect(
     defect: String, policy: larder_index_policy, plan: UInt64
   ) throws {
-    #expect(try difference(with: nil, policy, plan) == nil)
-    let found = try difference(with: defect, policy, plan)
+    #expect(try difference(in: Self.sound.get(), policy, plan) == nil)
+    let found = try difference(in: Self.functions(with: defect), policy, plan)
     #expect(found != nil, "\(defect) was not found")
   }
 
-  /// What the model says of an index with a defect; nil if it finds none.
-  private func difference(
-    with defect: String?, _ policy: larder_index_policy, _ number: UInt64
-  ) throws -> String? {
+  private static let sound = Result { try functions(with: nil) }
+
+  /// An index with a defect, or without.
+  private static func functions(with defect: String?) throws -> IndexFunctions {
     let directory = try TemporaryDirectory()
     let sources = SourceTree.c.map(\.path).filter {
       $0.hasPrefix("Sources/CLarder/index/") || $0.hasPrefix("Sources/CLarderSystem/")
@@ -60,8 +60,15 @@ import Testing
     guard let library = dlopen(file.path, RTLD_NOW | RTLD_LOCAL) else {
       throw Failure(description: dlerror().map { String(cString: $0) } ?? "dlopen")
     }
+    return try IndexFunctions(library: library)
+  }
+
+  /// What the model says of an index; nil if it finds none.
+  private func difference(
+    in functions: IndexFunctions, _ policy: larder_index_policy, _ number: UInt64
+  ) throws -> String? {
     let plan = try #require(IndexModelTests.plans(policy).first { $0.seed % 100 == number })
-    var driver = try IndexDriver(plan, functions: IndexFunctions(library: library))
+    var driver = try IndexDriver(plan, functions: functions)
     do {
       try driver.run(checks: 1000)
       return nil

@@ -4,7 +4,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// 100,000 random calls in all, each compared with what an array does.
+/// 50,000 random calls in all, 100,000 in a long run, each compared with what an array does.
 @Suite("Ring: against a model")
 struct RingModelTests {
   struct Plan: CustomStringConvertible, Sendable {
@@ -38,7 +38,7 @@ struct RingModelTests {
   func aRingDoesWhatAnArrayDoes(plan: Plan) throws {
     let directory = try TemporaryDirectory()
     var work = try Work(plan, directory.file("ring"))
-    for step in 0..<10_000 {
+    for step in 0..<effort(5_000, long: 10_000) {
       do {
         try work.step()
         // 2,000 times in all, and then now and then.

@@ -8,7 +8,6 @@ import Testing
 @testable import LarderCore
 
 /// The forms that suspend: many tasks share a sync, and no thread that runs tasks waits for it.
-@Suite(.timeLimit(.minutes(10)))
 struct LogSyncerTests {
   /// What the tasks of a test share.
   private final class Counters: Sendable {

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Many threads on one log.
-@Suite(.timeLimit(.minutes(10)))
 struct MessageLogConcurrencyTests {
   private let fixture: LogFixture
 
@@ -65,7 +64,7 @@ struct MessageLogConcurrencyTests {
           return count
         }
       }
-      while try log.count < 1000 { await Task.yield() }
+      try await until { try log.count >= 1000 }
       try await log.close()
       return try await group.reduce(0, +)
     }

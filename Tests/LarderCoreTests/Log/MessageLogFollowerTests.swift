@@ -7,7 +7,6 @@ import Synchronization
 import Testing
 
 /// Following: in this log, in another one, until its end.
-@Suite(.timeLimit(.minutes(10)))
 struct MessageLogFollowerTests {
   private let fixture: LogFixture
 

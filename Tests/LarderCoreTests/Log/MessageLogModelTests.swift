@@ -21,8 +21,7 @@ import Testing
     var model = BoundedLogModel(
       dataBytes: try log.statistics.dataCapacity, overwrites: whenFull == .overwriteOldest)
 
-    // Twenty thousand for each of the five files.
-    for step in 0..<20_000 {
+    for step in 0..<effort(4_000, long: 20_000) {
       let comment: Comment = "seed \(seed), step \(step)"
       switch Int.random(in: 0..<1000, using: &random) {
       case 0..<850:

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// A log whose file is deleted, moved or replaced while it is open, for writing.
-@Suite("Message log: replaced", .timeLimit(.minutes(10)))
+@Suite("Message log: replaced")
 struct MessageLogReplacedTests {
   /// What happens to the file.
   enum Displacement: CaseIterable {

@@ -7,7 +7,6 @@ import Testing
 @testable import LarderCore
 
 /// A log that is suspended, written by somebody else meanwhile, and resumed.
-@Suite(.timeLimit(.minutes(10)))
 struct MessageLogSuspendingTests {
   private let fixture: LogFixture
 
@@ -87,7 +86,7 @@ struct MessageLogSuspendingTests {
         done.signal()
       }
     }
-    while log.handle.suspension.waitingThreadCount < 8 { Thread.sleep(forTimeInterval: 0.001) }
+    blockUntil { log.handle.suspension.waitingThreadCount >= 8 }
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     #expect(errorCode { try log.handle.append(none, waits: false) } == .suspended)
     try log.resume()

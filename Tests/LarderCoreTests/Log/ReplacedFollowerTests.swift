@@ -8,7 +8,7 @@ import Testing
 
 /// Readers of a log that was resized, deleted or replaced: a log that is open for reading meets
 /// what one in another process meets.
-@Suite("Message log: readers of a replaced file", .timeLimit(.minutes(10)))
+@Suite("Message log: readers of a replaced file")
 struct ReplacedFollowerTests {
   private let fixture: LogFixture
 

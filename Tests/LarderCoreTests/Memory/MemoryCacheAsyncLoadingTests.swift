@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading what is missing, suspended: one load for all who ask.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheAsyncLoadingTests {
   @Test func missIsLoadedAndStoredAndAHitIsNot() async throws {
     let cache = MemoryCache<Int, String>()
@@ -118,7 +117,7 @@ struct MemoryCacheAsyncLoadingTests {
     let cache = MemoryCache<Int, String>()
     cache.fill([1])
     let task = Task {
-      while !Task.isCancelled { await Task.yield() }
+      await until { Task.isCancelled }
       let there = try? await cache.value(forKey: 1) { "new" }
       do {
         _ = try await cache.value(forKey: 2) { "new" }

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Many keys in one call.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheBatchTests {
   @Test(arguments: [0, 1, 127, 128, 129, 1000]) func batchesDoWhatSingleCallsDo(count: Int) {
     let cache = MemoryCache<Int, String>()

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Many threads and tasks on one cache.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheConcurrencyTests {
   @Test func aHundredTasksAtOnce() async {
     let cache = MemoryCache<Int, Int>(countLimit: 50)

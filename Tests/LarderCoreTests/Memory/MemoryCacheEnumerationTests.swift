@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Listing, pinning, updating.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheEnumerationTests {
   @Test(arguments: [Int.max, 100]) func leastRecentlyUsedOrderIsTheOrderOfUse(limit: Int) {
     let cache = MemoryCache<Int, String>(policy: .lru, countLimit: limit)

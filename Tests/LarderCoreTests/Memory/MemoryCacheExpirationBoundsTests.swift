@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Lives that are shorter or longer than there is time.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheExpirationBoundsTests {
   private let clock = ManualClock()
 

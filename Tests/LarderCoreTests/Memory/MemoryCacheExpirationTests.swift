@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Entries whose time is over.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheExpirationTests {
   static let policies = EvictionPolicy.allCases
   private let clock = ManualClock()

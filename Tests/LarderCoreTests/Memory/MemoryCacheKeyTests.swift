@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Keys of many types.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheKeyTests {
   private func check<Key: Hashable & Sendable>(_ keys: [Key]) {
     let cache = MemoryCache<Key, Int>()

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Limits hold when a call returns, whatever they are.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheLimitTests {
   static let policies = EvictionPolicy.allCases
 

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading what is missing, on the caller's thread: one load for all who ask.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheLoadingTests {
   @Test func missIsLoadedAndStoredAndAHitIsNot() throws {
     let cache = MemoryCache<Int, String>()

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// What happens by itself: looking for expired entries, and what the system tells.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheMaintenanceTests {
   private let clock = ManualClock()
   private let ear = Ear<Int, String>()

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading again what is there but old.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheRefreshTests {
   @Test func oldValueIsLoadedAgainByTheFirstWhoComesUponIt() throws {
     let clock = ManualClock()

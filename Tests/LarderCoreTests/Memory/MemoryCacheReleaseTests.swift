@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Where and when values end: every one once, and never while the cache is locked.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheReleaseTests {
   typealias Cache = MemoryCache<Int, Tracked>
   private let alive = Counter()

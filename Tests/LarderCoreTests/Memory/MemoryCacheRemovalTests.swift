@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// What leaves, why, and who hears of it.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheRemovalTests {
   private let ear = Ear<Int, String>()
   private let clock = ManualClock()

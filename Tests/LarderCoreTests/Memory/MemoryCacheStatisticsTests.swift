@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// What is counted.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheStatisticsTests {
   @Test(arguments: EvictionPolicy.allCases, [Int.max, 50])
   func everyReadIsAHitOrAMiss(policy: EvictionPolicy, limit: Int) {

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Setting, getting, removing: what every cache does.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheTests {
   static let policies = EvictionPolicy.allCases
 

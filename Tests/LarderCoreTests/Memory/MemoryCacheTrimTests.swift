@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Trimming by hand.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheTrimTests {
   static let policies = EvictionPolicy.allCases
 

@@ -5,7 +5,6 @@ import LarderTestSupport
 import Testing
 
 /// Changing a value in one step.
-@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheUpdatingTests {
   @Test func updateInsertsChangesAndRemoves() {
     let cache = MemoryCache<Int, String>()

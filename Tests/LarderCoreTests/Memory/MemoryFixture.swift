@@ -129,12 +129,6 @@ func onThreads(
   for _ in 0..<count { done.wait() }
 }
 
-/// Waits until a condition holds that another thread or task makes true; the suite's
-/// time limit ends a wait in vain.
-func until(_ condition: @Sendable () -> Bool) async {
-  while !condition() { await Task.yield() }
-}
-
 struct Failure: Error, Equatable {
   var number = 0
 }

@@ -7,7 +7,6 @@ import Testing
 @testable import LarderCore
 
 /// What suspending is whatever is suspended: who waits, who fails, and when what was open goes.
-@Suite(.timeLimit(.minutes(10)))
 struct SuspendableHandleTests {
   /// Something open: says when it goes.
   private final class Thing: @unchecked Sendable {
@@ -114,7 +113,7 @@ struct SuspendableHandleTests {
         done.signal()
       }
     }
-    while handle.waitingThreadCount < 8 { Thread.sleep(forTimeInterval: 0.001) }
+    blockUntil { handle.waitingThreadCount >= 8 }
     #expect(statuses.withLock { $0.isEmpty })
     try resume()
     for _ in 0..<8 { done.wait() }
@@ -136,7 +135,7 @@ struct SuspendableHandleTests {
       done.signal()
     }
     async let task: Void = handle.untilResumed()
-    while handle.waitingThreadCount < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    await until { handle.waitingThreadCount >= 1 }
     try handle.close { _ in shut.withLock { $0 += 1 } }
     try await task
     await withCheckedContinuation { continuation in

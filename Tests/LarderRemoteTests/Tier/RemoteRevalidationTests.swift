@@ -77,8 +77,7 @@
   }
 
   @Suite(
-    "Copies on disk that are confirmed", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot),
-    .timeLimit(.minutes(10)))
+    "Copies on disk that are confirmed", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
   struct RemoteRevalidationTests {
     private let long = String(repeating: "long ", count: 10_000)
 

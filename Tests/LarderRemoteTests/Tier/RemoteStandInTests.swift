@@ -11,8 +11,7 @@
 
   /// Values that are too large for the server stay where they are; of changes everybody hears.
   @Suite(
-    "What stands in for large values", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot),
-    .timeLimit(.minutes(10)))
+    "What stands in for large values", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
   struct RemoteStandInTests {
     private let large = String(repeating: "large ", count: 100)
     private let redis: RedisServer

@@ -7,7 +7,6 @@ import Testing
 @testable import Larder
 
 /// An archive that is suspended, written by somebody else meanwhile, and resumed.
-@Suite(.timeLimit(.minutes(10)))
 struct ArchiveSuspendingTests {
   private let place: ArchivePlace
 

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Many tasks at once.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheConcurrencyTests {
   /// Every value under a key has its number in it: what a reader sees never becomes older.
   @Test(arguments: [false, true])

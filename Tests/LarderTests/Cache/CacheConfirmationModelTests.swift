@@ -8,7 +8,7 @@ import Testing
 
 /// A cache over a tier that confirms copies, against what that tier has: at random it is gone, is
 /// changed unheard, and the cache is closed and opened again.
-@Suite("A model of copies that are confirmed", .timeLimit(.minutes(10)))
+@Suite("A model of copies that are confirmed")
 struct CacheConfirmationModelTests {
   private final class Model {
     let clock = CacheTestClock()
@@ -45,7 +45,7 @@ struct CacheConfirmationModelTests {
       for next in [invalidation, .keys(["mark"])] {
         let count = cache.statistics.invalidations
         shared.tell(next)
-        await eventually { [cache] in cache.statistics.invalidations > count }
+        await until { [cache] in cache.statistics.invalidations > count }
       }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("Copies on disk that a tier below confirms", .timeLimit(.minutes(10)))
+@Suite("Copies on disk that a tier below confirms")
 struct CacheConfirmationTests {
   private let clock = CacheTestClock()
   private let folder: TemporaryDirectory
@@ -44,13 +44,13 @@ struct CacheConfirmationTests {
     let disk = cache.slots.count - 2
     let removals = cache.statistics.tiers[disk].removals
     shared.tell(invalidation)
-    await eventually { cache.statistics.invalidations > count }
+    await until { cache.statistics.invalidations > count }
     // The next one is applied only behind it.
     shared.tell(.keys(["mark"]))
-    await eventually { cache.statistics.invalidations > count + 1 }
+    await until { cache.statistics.invalidations > count + 1 }
     // And is waited for: a read during it is not kept if the keys share a group of writers.
     let more: UInt64 = invalidation == .unconfirmed ? 1 : 2
-    await eventually {
+    await until {
       cache.statistics.tiers[disk].removals >= removals + more
         && cache.writers.isGood(cache.writers.token("mark"))
     }
@@ -201,10 +201,10 @@ struct CacheConfirmationTests {
       try await cache.set(1, forKey: "a")
       try await cache.flush()
     }
-    await eventually { shared.lateWriteDoor.waiting == 1 }
+    await until { shared.lateWriteDoor.waiting == 1 }
     try shared.change("a", 2)
     shared.tell(.unconfirmed)
-    await eventually { cache.statistics.invalidations == 1 }
+    await until { cache.statistics.invalidations == 1 }
     shared.lateWriteDoor.open()
     try await write.value
     await tell(.keys(["other"]), shared, cache)
@@ -220,7 +220,7 @@ struct CacheConfirmationTests {
     try shared.change("a", 1)
     server.lateReadDoor.close()
     let read = Task { try await cache.value(forKey: "a") }
-    await eventually { server.lateReadDoor.waiting == 1 }
+    await until { server.lateReadDoor.waiting == 1 }
     try shared.change("a", 2)
     await tell(invalidation, shared, cache)
     server.lateReadDoor.open()
@@ -238,7 +238,7 @@ struct CacheConfirmationTests {
     await lose(shared, cache)
     shared.lateConfirmDoor.close()
     let read = Task { try await cache.value(forKey: "a") }
-    await eventually { shared.lateConfirmDoor.waiting == 1 }
+    await until { shared.lateConfirmDoor.waiting == 1 }
     try shared.change("a", 2)
     await tell(invalidation, shared, cache)
     shared.lateConfirmDoor.open()
@@ -281,7 +281,7 @@ struct CacheConfirmationTests {
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
     let cache = Cache(name: "test", tiers: [near, disk, shared], configuration: configuration)
-    await eventually { near.count == 0 }
+    await until { near.count == 0 }
     try await cache.set(1, forKey: "a")
     await lose(shared, cache)
     #expect(near.count == 0)
@@ -300,7 +300,7 @@ struct CacheConfirmationTests {
       configuration.keepsHotKeys = true
       configuration.onRestored = { done in restored.withLock { $0 = done } }
     }
-    await eventually { restored.withLock { $0 != nil } }
+    await until { restored.withLock { $0 != nil } }
     #expect(restored.withLock { $0?.count } == 0 && cache.memoryCache.totalCount == 0)
     #expect(try await cache.diskCache?.peek(forKey: "a") == 1)
   }

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// What a write survives when it says so itself.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheDurabilityTests {
   @Test(arguments: [false, true], [nil, .process, .power] as [Durability?])
   func everyTierIsToldWhatAWriteHasToSurvive(local: Bool, durability: Durability?) async throws {
@@ -73,7 +72,7 @@ struct CacheDurabilityTests {
     let cache = makeTieredCache(tier) { $0.writePolicy = .writeBack() }
     tier.writeDoor.close()
     try await cache.set("old", forKey: 1)
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     let writing = Task {
       if suspends { return try await cache.set("new", forKey: 1, durability: .power) }
       try await blockingly { try cache.set("new", forKey: 1, durability: .power) }
@@ -98,7 +97,7 @@ struct CacheDurabilityTests {
     }
     tier.fail(.write, times: 2, with: LarderError(.diskFull, "No room."))
     try await cache.set("old", forKey: 1)
-    await eventually { told.value == 1 }
+    await until { told.value == 1 }
     await #expect(throws: LarderError.self) {
       if suspends { return try await cache.set("new", forKey: 1, durability: .process) }
       try await blockingly { try cache.set("new", forKey: 1, durability: .process) }
@@ -120,7 +119,7 @@ struct CacheDurabilityTests {
     }
     tier.fail(.write, with: LarderError(.diskFull, "No room."))
     try await cache.set("old", forKey: 1)
-    await eventually { told.value == 1 }
+    await until { told.value == 1 }
     if fails { tier.fail(.remove) }
     var failure: (any Error)?
     do {

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// A tier that fails leaves no tier, and not memory, with something that another has not.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheFailureTests {
   @Test(arguments: [false, true], [false, true])
   func memoryNeverKeepsWhatTheTierRefused(hasOld: Bool, losesOld: Bool) throws {

@@ -62,12 +62,6 @@ final class CacheDoor: Sendable {
   }
 }
 
-/// Waits until a condition holds that another thread or task makes true; the suite's
-/// time limit ends a wait in vain.
-func eventually(_ condition: @Sendable () -> Bool) async {
-  while !condition() { await Task.yield() }
-}
-
 /// Makes a cache over fake tiers with some settings changed.
 func makeTieredCache<Key: Hashable & Sendable, Value: Sendable & Equatable>(
   _ tiers: FakeTier<Key, Value>..., local: Bool = false, clock: CacheTestClock? = nil,

@@ -8,7 +8,6 @@ import Testing
 
 /// Memory that comes back after a restart. With `LARDER_RESTART_REQUESTS` in the environment,
 /// hit ratios are those of so many requests.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheHotKeysTests {
   private let folder: TemporaryDirectory
   private let requestCount =
@@ -38,7 +37,7 @@ struct CacheHotKeysTests {
     configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
     change(&configuration)
     let cache = try Cache(path: path, configuration: configuration)
-    if configuration.keepsHotKeys { await eventually { restored.withLock { $0 != nil } } }
+    if configuration.keepsHotKeys { await until { restored.withLock { $0 != nil } } }
     return cache
   }
 
@@ -204,7 +203,7 @@ struct CacheHotKeysTests {
     restored.withLock { $0 = nil }
     let again = try Cache<Int, String>(path: path, configuration: configuration)
     try await again.close()
-    await eventually { restored.withLock { $0 != nil } }
+    await until { restored.withLock { $0 != nil } }
     #expect(again.memoryCache.isEmpty)
     // Its order is still good, unless all was restored: nothing was lost.
     #expect(try hotKeys().count == 5000)

@@ -62,16 +62,16 @@ final class SharedTier: CacheTier {
     change(&configuration)
     let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
     // What it would have of an earlier process is removed in the background.
-    await eventually { near.count(.removeAll) == 1 }
+    await until { near.count(.removeAll) == 1 }
     return cache
   }
 
   /// Waits until the cache has heard of so many keys; what it does about them is done in order.
   private func heard(_ count: UInt64, _ cache: Cache<String, Int>) async throws {
-    while cache.statistics.invalidations < count { await Task.yield() }
+    await until { cache.statistics.invalidations >= count }
     // The next one is applied only behind it.
     shared.tell(.keys(["mark"]))
-    while cache.statistics.invalidations < count + 1 { await Task.yield() }
+    await until { cache.statistics.invalidations >= count + 1 }
   }
 
   @Test func whatOthersChangeIsDroppedFromMemoryAndTheTiersAbove() async throws {
@@ -101,15 +101,15 @@ final class SharedTier: CacheTier {
     for key in keys { try await cache.set(1, forKey: key) }
     shared.fake.writeDoor.close()
     let write = Task { try await cache.set(2, forKey: "k100") }
-    await eventually { shared.fake.writeDoor.waiting == 1 }
+    await until { shared.fake.writeDoor.waiting == 1 }
     shared.tell(.keys(keys + keys))
-    await eventually {
+    await until {
       keys.allSatisfy { $0 == "k100" || (try? disk.contains($0)) == false }
     }
     #expect(try await disk.value(forKey: "k100") == 1)
     shared.fake.writeDoor.open()
     try await write.value
-    await eventually { (try? disk.contains("k100")) == false }
+    await until { (try? disk.contains("k100")) == false }
     #expect(try await cache.value(forKey: "k100") == 2)
     #expect(cache.memoryCache.peek(forKey: "k99") == nil)
     try await cache.close()
@@ -174,9 +174,9 @@ final class SharedTier: CacheTier {
     #expect(try (cache.value(forKey:) as (String) throws -> Int?)("b") == nil)
     #expect(try (cache.contains(_:) as (String) throws -> Bool)("b") == false)
     slow.removalDoor.open()
-    await eventually { near.count(.removeAll) == 1 }
+    await until { near.count(.removeAll) == 1 }
     try slow.change("c", 3)
-    while try await cache.value(forKey: "c") != 3 { await Task.yield() }
+    try await until { try await cache.value(forKey: "c") == 3 }
   }
 
   /// The value was on its way when it was changed: returned it may be, kept it must not be.
@@ -186,7 +186,7 @@ final class SharedTier: CacheTier {
     try shared.fake.writeNow(CacheTierEntry(value: 1), "a")
     shared.fake.lateReadDoor.close()
     let read = Task { try await cache.value(forKey: "a") }
-    while shared.fake.lateReadDoor.waiting == 0 { await Task.yield() }
+    await until { shared.fake.lateReadDoor.waiting != 0 }
     try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
     shared.tell(changesAll ? .all : .keys(["a"]))
     try await heard(1, cache)
@@ -205,7 +205,7 @@ final class SharedTier: CacheTier {
         return 1
       }
     }
-    while door.waiting == 0 { await Task.yield() }
+    await until { door.waiting != 0 }
     try shared.change("a", 2)
     try await heard(1, cache)
     door.open()
@@ -219,15 +219,15 @@ final class SharedTier: CacheTier {
     let cache = await cache()
     near.writeDoor.close()
     let write = Task { try await cache.set(1, forKey: "a") }
-    while near.writeDoor.waiting == 0 { await Task.yield() }
+    await until { near.writeDoor.waiting != 0 }
     try shared.change("a", 2)
     // Others do not wait for it.
     cache.memoryCache.set(1, forKey: "b")
     shared.tell(.keys(["b"]))
-    while cache.statistics.invalidations < 2 { await Task.yield() }
+    await until { cache.statistics.invalidations >= 2 }
     near.writeDoor.open()
     try await write.value
-    while near["a"] != nil || cache.memoryCache.peek(forKey: "a") != nil { await Task.yield() }
+    await until { !(near["a"] != nil || cache.memoryCache.peek(forKey: "a") != nil) }
     #expect(try await cache.value(forKey: "a") == 2)
   }
 
@@ -243,10 +243,10 @@ final class SharedTier: CacheTier {
     let cache = await cache { $0.writePolicy = .writeBack(queueLimit: 100) }
     shared.fake.writeDoor.close()
     try await cache.set(1, forKey: "a")
-    while shared.fake.writeDoor.waiting == 0 { await Task.yield() }
+    await until { shared.fake.writeDoor.waiting != 0 }
     try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
     shared.tell(.keys(["a"]))
-    while cache.statistics.invalidations < 1 { await Task.yield() }
+    await until { cache.statistics.invalidations >= 1 }
     #expect(try await cache.value(forKey: "a") == 1)
     shared.fake.writeDoor.open()
     try await cache.flush()
@@ -259,7 +259,7 @@ final class SharedTier: CacheTier {
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
     let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
-    await eventually { near.count(.removeAll) == 1 }
+    await until { near.count(.removeAll) == 1 }
     try await cache.set(1, forKey: "a")
     try await cache.set(1, forKey: "b", expiration: .seconds(10))
     try await cache.set(1, forKey: "c", expiration: .seconds(600))
@@ -278,10 +278,10 @@ final class SharedTier: CacheTier {
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
     let cache = Cache(name: "test", tiers: [near, shared], configuration: configuration)
-    await eventually { near.count(.removeAll) == 1 }
+    await until { near.count(.removeAll) == 1 }
     near.writeDoor.close()
     let write = Task { try await cache.set(1, forKey: "a", expiration: .seconds(10)) }
-    await eventually { near.writeDoor.waiting == 1 }
+    await until { near.writeDoor.waiting == 1 }
     clock.advance(6)
     near.writeDoor.open()
     try await write.value
@@ -308,7 +308,7 @@ final class SharedTier: CacheTier {
       gone = cache
       try await cache.set(1, forKey: "a")
     }
-    while gone != nil { await Task.yield() }
+    await until { gone == nil }
     shared.tell(.keys(["a"]))
     #expect(near["a"] == 1)
   }

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading what neither memory nor a tier has: once for all who ask.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheLoadingTests {
   @Test func missIsLoadedIntoAllTiersAndAHitIsNot() async throws {
     let tiers = ["a", "b"].map { FakeTier<Int, String>($0) }
@@ -66,7 +65,7 @@ struct CacheLoadingTests {
           group.addTask {
             asked.add()
             return try await cache.value(forKey: round) {
-              await eventually { asked.value == 100 }
+              await until { asked.value == 100 }
               return loads.add()
             }
           }
@@ -86,7 +85,7 @@ struct CacheLoadingTests {
     try tier.writeNow(CacheTierEntry(value: 7, cost: 3), 1)
     tier.readDoor.close()
     let tasks = (0..<50).map { _ in Task { try await cache.value(forKey: 1) { 8 } } }
-    await eventually { cache.statistics.memory.misses == 50 }
+    await until { cache.statistics.memory.misses == 50 }
     tier.readDoor.open()
     for task in tasks { #expect(try await task.value == 7) }
     #expect(tier.count(.read) == 1)
@@ -106,7 +105,7 @@ struct CacheLoadingTests {
         }
       }
     }
-    await eventually { cache.statistics.memory.misses == 10 }
+    await until { cache.statistics.memory.misses == 10 }
     door.open()
     for task in tasks {
       await #expect(throws: CacheTestFailure(number: 3)) { try await task.value }
@@ -166,9 +165,9 @@ struct CacheLoadingTests {
       return "one"
     }
     let first = Task { try await cache.value(forKey: 1, orLoad: load) }
-    await eventually { door.waiting == 1 }
+    await until { door.waiting == 1 }
     let second = Task { try await cache.value(forKey: 1, orLoad: load) }
-    await eventually { cache.statistics.memory.misses == 2 }
+    await until { cache.statistics.memory.misses == 2 }
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
     door.open()

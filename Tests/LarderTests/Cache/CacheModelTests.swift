@@ -8,7 +8,6 @@ import Testing
 
 /// Thousands of seeded calls against a dictionary, over disks and tiers that fail, with
 /// restarts.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheModelTests {
   private struct Item: Equatable {
     var value: String

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Remembering for a time that there is nothing to load.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheNegativeTests {
   @Test func whatIsNotFoundIsRememberedForATime() async throws {
     let clock = CacheTestClock()
@@ -74,9 +73,9 @@ struct CacheNegativeTests {
         return nil
       }
     }
-    await eventually { door.waiting == 1 }
+    await until { door.waiting == 1 }
     let loading = Task { try await cache.value(forKey: 1) { "made" } }
-    await eventually { cache.statistics.memory.misses == 2 }
+    await until { cache.statistics.memory.misses == 2 }
     door.open()
     #expect(try await finding.value == nil)
     #expect(try await loading.value == "made")

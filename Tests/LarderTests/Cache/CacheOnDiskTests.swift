@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Memory over a real disk: what RECache's users know, and what it did wrong.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheOnDiskTests {
   private struct User: Codable, Equatable {
     var name: String
@@ -274,7 +273,7 @@ struct CacheOnDiskTests {
     let cache = try Cache<Int, Int>(path: path, coder: coder)
     let helper = Task { @MainActor in
       for number in 1...2 {
-        while isWanted.value < number { await Task.yield() }
+        await until { isWanted.value >= number }
         isDone.signal()
       }
     }

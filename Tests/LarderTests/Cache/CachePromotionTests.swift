@@ -7,7 +7,6 @@ import Testing
 @testable import Larder
 
 /// What comes up from below keeps its cost and its life, and never undoes a write.
-@Suite(.timeLimit(.minutes(10)))
 struct CachePromotionTests {
   @Test func promotedEntryKeepsTheCostThatItWasStoredWith() throws {
     let tier = FakeTier<Int, String>()
@@ -100,7 +99,7 @@ struct CachePromotionTests {
       try tier.writeNow(CacheTierEntry(value: "old"), 1)
       tier.lateReadDoor.close()
       let reading = Task { try await cache.value(forKey: 1) }
-      await eventually { tier.lateReadDoor.waiting == 1 }
+      await until { tier.lateReadDoor.waiting == 1 }
       switch change {
       case 0: try await cache.set("new", forKey: 1)
       case 1: try await cache.remove(forKey: 1)
@@ -125,7 +124,7 @@ struct CachePromotionTests {
     try tier.writeNow(CacheTierEntry(value: "old"), 1)
     tier.writeDoor.close()
     let removing = Task { try await cache.remove(forKey: 1) }
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     // It is still there, but must not be copied any more.
     #expect(try await cache.value(forKey: 1) == "old")
     #expect(cache.memoryCache.isEmpty)
@@ -142,7 +141,7 @@ struct CachePromotionTests {
       try far.writeNow(CacheTierEntry(value: "old"), 1)
       far.lateReadDoor.close()
       let reading = Task { try await cache.value(forKey: 1) }
-      await eventually { far.lateReadDoor.waiting == 1 }
+      await until { far.lateReadDoor.waiting == 1 }
       switch change {
       case 0: try await cache.set("new", forKey: 1)
       case 1: try await cache.remove(forKey: 1)
@@ -164,7 +163,7 @@ struct CachePromotionTests {
     near.writeDoor.close()
     let reading = Task { try await cache.value(forKey: 1) }
     // It has looked, found that nobody writes, and copies.
-    await eventually { near.writeDoor.waiting == 1 }
+    await until { near.writeDoor.waiting == 1 }
     let writing = Task { try await cache.set("new", forKey: 1) }
     let removing = Task { try await cache.removeAll() }
     near.writeDoor.open()

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading again what is there but old, through all tiers.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheRefreshTests {
   private let clock = CacheTestClock()
   private let tier = FakeTier<Int, String>()
@@ -63,18 +62,18 @@ struct CacheRefreshTests {
     for _ in 0..<5 { #expect(try await cache.value(forKey: 1, orLoad: load) == "first") }
     #expect(try await cache.valueIfFound(forKey: 1, orLoad: load) == "first")
     door.open()
-    await eventually { cache.memoryCache.peek(forKey: 1) == "load 1" }
+    await until { cache.memoryCache.peek(forKey: 1) == "load 1" }
     #expect(loads.value == 1 && tier[1] == "load 1")
     #expect(cache.statistics.refreshes == 1)
     // A refresh that fails leaves the old value.
     clock.advance(10)
     #expect(try await cache.value(forKey: 1) { throw CacheTestFailure() } == "load 1")
-    await eventually { cache.statistics.loadFailures == 1 }
+    await until { cache.statistics.loadFailures == 1 }
     #expect(cache.memoryCache.peek(forKey: 1) == "load 1" && tier[1] == "load 1")
     // And one that finds nothing takes it away.
     #expect(try await cache.valueIfFound(forKey: 1) { nil } == "load 1")
-    await eventually { cache.memoryCache.peek(forKey: 1) == nil }
-    await eventually { tier[1] == nil }
+    await until { cache.memoryCache.peek(forKey: 1) == nil }
+    await until { tier[1] == nil }
   }
 
   @Test func refreshDoesNotOverwriteWhatIsNewer() async throws {
@@ -90,7 +89,7 @@ struct CacheRefreshTests {
     #expect(old == "first")
     try await cache.set("newer", forKey: 1)
     door.open()
-    await eventually { cache.statistics.loads == 1 }
+    await until { cache.statistics.loads == 1 }
     #expect(cache.memoryCache.peek(forKey: 1) == "newer" && tier[1] == "newer")
   }
 }

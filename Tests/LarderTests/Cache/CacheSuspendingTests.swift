@@ -7,7 +7,6 @@ import Testing
 @testable import Larder
 
 /// A cache whose disk is suspended: memory goes on, and nothing is lost or out of date.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheSuspendingTests {
   private let directory: TemporaryDirectory
 

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Memory over a tier: setting, getting, removing.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheTests {
   @Test(arguments: [false, true])
   func whatIsSetIsInMemoryAndInTheTier(local: Bool) throws {

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// What is read from memory alone counts as used on the disk below, too.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheUseTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.file("cache").path }
@@ -122,7 +121,7 @@ struct CacheUseTests {
       clock.advance(6)
       let flushes = try disk.statistics.flushes
       #expect(try cache.value(forKey: 1) != nil)
-      while try disk.statistics.flushes == flushes { Thread.sleep(forTimeInterval: 0.001) }
+      try blockUntil { try disk.statistics.flushes != flushes }
       clock.advance(1)
       #expect(try disk.peek(forKey: 1) != nil)
     }
@@ -158,7 +157,7 @@ struct CacheUseTests {
     try disk.flush()
     let flushes = try disk.statistics.flushes
     #expect(try disk.value(forKey: 1) != nil)
-    while try disk.statistics.flushes == flushes { Thread.sleep(forTimeInterval: 0.001) }
+    try blockUntil { try disk.statistics.flushes != flushes }
     let copy = directory.file("copy").path
     try FileManager.default.copyItem(atPath: path, toPath: copy)
     let copied = try DiskCache<Int, Data>(path: copy)

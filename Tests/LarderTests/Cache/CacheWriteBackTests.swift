@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Writes that return before the tiers have them, and lose nothing for it.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheWriteBackTests {
   private func make(
     _ tiers: FakeTier<Int, String>..., limit: Int = 100, clock: CacheTestClock? = nil,
@@ -48,7 +47,7 @@ struct CacheWriteBackTests {
     tier.writeDoor.close()
     for key in [1, 2, 3] { try await cache.set("old \(key)", forKey: key) }
     // The first one is under way already.
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     for key in [3, 1, 2, 4] { try await cache.set("new \(key)", forKey: key) }
     try await cache.remove(forKey: 4)
     tier.writeDoor.open()
@@ -82,7 +81,7 @@ struct CacheWriteBackTests {
     // A key that waits already takes no more room.
     try await cache.set("again", forKey: 2)
     let fourth = Task { try await cache.set("4", forKey: 4) }
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     #expect(cache.statistics.pendingWrites == 3)
     tier.writeDoor.open()
     try await fourth.value
@@ -123,7 +122,7 @@ struct CacheWriteBackTests {
       let cache = make(tier)
       for key in 0..<50 { try await cache.set("\(key)", forKey: key) }
     }
-    await eventually { tier.count == 50 }
+    await until { tier.count == 50 }
   }
 
   @Test func failureIsToldAndTheWriteIsKeptAndTriedAgain() async throws {
@@ -134,7 +133,7 @@ struct CacheWriteBackTests {
     }
     tier.fail(.write, times: 2, with: LarderError(.diskFull, "No room."))
     try await cache.set("one", forKey: 1)
-    await eventually { told.withLock { $0.count } == 1 }
+    await until { told.withLock { $0.count } == 1 }
     #expect(told.withLock { $0[0].isPending })
     do {
       try await cache.flush()
@@ -164,7 +163,7 @@ struct CacheWriteBackTests {
     holder.withLock { $0 = cache }
     tier.fail(.write, with: LarderError(.tooLarge, "Too large."))
     try await cache.set("one", forKey: 1)
-    await eventually { wasDone.value == 1 }
+    await until { wasDone.value == 1 }
     #expect(tier[2] == "from the callback")
     holder.withLock { $0 = nil }
   }
@@ -213,7 +212,7 @@ struct CacheWriteBackTests {
     try await cache.set("two", forKey: 2)
     tier.writeDoor.open()
     _ = try? await cache.flush()  // Fails if it is the one that comes upon it.
-    await eventually { told.withLock { $0.count } == 1 }
+    await until { told.withLock { $0.count } == 1 }
     #expect(told.withLock { $0[0].key == 1 && !$0[0].isPending })
     #expect(try await cache.value(forKey: 1) == "old")
     #expect(tier[2] == "two")
@@ -227,7 +226,7 @@ struct CacheWriteBackTests {
     tier.writeDoor.close()
     tier.fail(.write, with: LarderError(.tooLarge, "Too large."))
     try await cache.set("one", forKey: 1)
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     let isHeld = CacheCounter()
     async let failure: (any Error)? = withCheckedContinuation { done in
       Thread.detachNewThread {
@@ -241,7 +240,7 @@ struct CacheWriteBackTests {
         done.resume(returning: outcome.failure)
       }
     }
-    await eventually { isHeld.value == 1 }
+    await until { isHeld.value == 1 }
     tier.writeDoor.open()
     #expect(await failure == nil)
     try await cache.flush()
@@ -255,7 +254,7 @@ struct CacheWriteBackTests {
     let cache = make(tier, clock: clock)
     tier.writeDoor.close()
     try await cache.set("door", forKey: 0)
-    await eventually { tier.writeDoor.waiting == 1 }
+    await until { tier.writeDoor.waiting == 1 }
     try await cache.set("one", forKey: 1, expiration: .seconds(100))
     try await cache.set("two", forKey: 2, expiration: .seconds(30))
     clock.advance(40)

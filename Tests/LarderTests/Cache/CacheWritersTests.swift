@@ -8,7 +8,6 @@ import Testing
 @testable import Larder
 
 /// Who writes which key: one writer a key, and tokens that know of all of them.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheWritersTests {
   /// A key whose group and hash say nothing.
   struct Crowded: Hashable, Sendable {
@@ -69,7 +68,7 @@ struct CacheWritersTests {
             }
           }
         }
-        await eventually { writers.waiting(for: key) == turn + 1 }
+        await until { writers.waiting(for: key) == turn + 1 }
       }
       #expect(order.withLock { $0 } == [])
       writers.end(key, tokens[other])

@@ -129,7 +129,7 @@ struct DiskCacheAsyncTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<count { group.addTask { try await cache.set(number, forKey: number) } }
       group.addTask {
-        while arrived.withLock({ $0 }) == 0 { await Task.yield() }
+        await until { arrived.withLock({ $0 }) != 0 }
         for _ in 0..<count { open.signal() }
       }
       try await group.waitForAll()
@@ -189,7 +189,7 @@ struct DiskCacheAsyncTests {
         return true
       }
     }
-    while !begun.withLock({ $0 }) { await Task.yield() }
+    await until { begun.withLock({ $0 }) }
     task.cancel()
     wasCancelled.signal()
     await #expect(throws: CancellationError.self) { try await task.value }

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Deleting the folder of a cache that is closed.
-@Suite(.timeLimit(.minutes(5))) struct DiskCacheDeletingTests {
+struct DiskCacheDeletingTests {
   private typealias Cache = DiskCache<String, Data>
 
   private let directory: TemporaryDirectory

@@ -7,7 +7,6 @@ import Testing
 @testable import Larder
 
 /// A cache that is suspended, written by somebody else meanwhile, and resumed.
-@Suite(.timeLimit(.minutes(10)))
 struct DiskCacheSuspendingTests {
   private let place: DiskPlace
 
@@ -79,7 +78,7 @@ struct DiskCacheSuspendingTests {
         done.signal()
       }
     }
-    while cache.store.suspension.waitingThreadCount < 8 { Thread.sleep(forTimeInterval: 0.001) }
+    blockUntil { cache.store.suspension.waitingThreadCount >= 8 }
     try cache.resume()
     for _ in 0..<8 { done.wait() }
     #expect(read.withLock { $0 } == Dictionary(uniqueKeysWithValues: (0..<8).map { ($0, "\($0)") }))
@@ -147,7 +146,7 @@ struct DiskCacheSuspendingTests {
       }
       done.signal()
     }
-    while cache.store.suspension.waitingThreadCount < 1 { Thread.sleep(forTimeInterval: 0.001) }
+    blockUntil { cache.store.suspension.waitingThreadCount >= 1 }
     try cache.resume()
     done.wait()
     #expect(try cache.value(forKey: 1) == "one")

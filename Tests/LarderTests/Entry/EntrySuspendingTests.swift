@@ -7,7 +7,6 @@ import Testing
 @testable import Larder
 
 /// Entries of a cache that is suspended, and what was open on them.
-@Suite(.timeLimit(.minutes(10)))
 struct EntrySuspendingTests {
   private let place: EntryPlace
 

@@ -202,7 +202,7 @@ struct ChangeFeedTests {
     thread.start()
     try await cache.close()
     try await wait.value
-    while !thread.isFinished { await Task.yield() }
+    await until { thread.isFinished }
   }
 
   @Test func cancellingATaskEndsItsWaitAndNoOtherOne() async throws {
@@ -242,7 +242,7 @@ struct ChangeFeedTests {
     for key in 2...4 { try await cache.set("b", forKey: key) }
     try await cache.sync()
     let last = try #require(try await task.value).changes
-    while !threads.allSatisfy(\.isFinished) { await Task.yield() }
+    await until { threads.allSatisfy(\.isFinished) }
     let all = told.withLock { $0 } + last
     #expect(all.count == 3)
     for key in 2...4 { #expect(all.contains(.put(key: key, value: "b"))) }

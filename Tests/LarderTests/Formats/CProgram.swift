@@ -12,30 +12,54 @@ struct CProgram {
   /// Without a compiler there is nothing to test, and that is no failure.
   static let isCompilerThere = (try? run("/usr/bin/env", ["cc", "--version"])) != nil
 
+  /// Some modules of the core, compiled once for all programs, which takes a few seconds.
+  private struct Core {
+    private let directory: TemporaryDirectory
+    var object: String { directory.file("core.o").path }
+
+    init(_ modules: [String]) throws {
+      directory = try TemporaryDirectory()
+      let sources = modules.map(CProgram.folder).flatMap { folder in
+        (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
+          .filter { $0.hasSuffix(".c") }.map { folder.appendingPathComponent($0).path }
+      }
+      // They name each other's headers, and want more of the system than C11 has.
+      let includes = CProgram.modules.map { "-I" + CProgram.folder($0).path }
+      _ = try CProgram.run(
+        "/usr/bin/env",
+        ["cc", "-std=c11", "-D_GNU_SOURCE"] + includes + CProgram.includes(CProgram.modules)
+          + sources + ["-r", "-nostdlib", "-o", object])
+    }
+  }
+
+  private static let modules = ["CLarderSystem", "CLarder", "CLarderStore"]
+  private static let core = Result { try Core(["CLarderSystem", "CLarder"]) }
+  private static let store = Result { try Core(["CLarderStore"]) }
+
+  private static func folder(_ module: String) -> URL {
+    Documentation.top.appendingPathComponent("Sources/\(module)")
+  }
+
+  private static func includes(_ modules: [String]) -> [String] {
+    modules.map { "-I" + folder($0).appendingPathComponent("include").path }
+  }
+
   private let directory: TemporaryDirectory
 
-  /// Compiles the core once more with `code`, which takes a few seconds.
+  /// Compiles `code`, and links it with the core.
   ///
   /// - Parameter usesStore: Whether it needs the store, and with it LMDB, too.
   init(_ code: String, usesStore: Bool = false) throws {
     directory = try TemporaryDirectory()
     let source = directory.file("example.c")
     try code.write(to: source, atomically: true, encoding: .utf8)
-    let modules = ["CLarderSystem", "CLarder"] + (usesStore ? ["CLarderStore"] : [])
-    let folders = modules.map { Documentation.top.appendingPathComponent("Sources/\($0)") }
-    let sources = folders.flatMap { folder in
-      (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
-        .filter { $0.hasSuffix(".c") }.map { folder.appendingPathComponent($0).path }
-    }
     let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    let includes = folders.map { "-I" + $0.appendingPathComponent("include").path }
-    _ = try Self.run(
-      "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only"] + includes + [source.path])
-    // The core's own sources name each other's headers, and want more of the system than C11 has.
+    let modules = usesStore ? Self.modules : Self.modules.dropLast()
+    let objects =
+      try usesStore ? [Self.store.get().object, Self.core.get().object] : [Self.core.get().object]
     _ = try Self.run(
       "/usr/bin/env",
-      ["cc", "-std=c11", "-D_GNU_SOURCE"] + folders.map { "-I" + $0.path } + includes
-        + [source.path] + sources
+      ["cc"] + strict + Self.includes(modules) + [source.path] + objects
         + (usesStore ? ["-llmdb"] : []) + ["-pthread", "-o", directory.file("example").path])
   }
 

@@ -10,8 +10,9 @@ import Testing
 /// before the first write, and by whoever comes later.
 @Suite("Growth: the first checkpoint", .serialized) struct GrowthTests {
   /// Unoptimised, or under a sanitizer, more would take minutes; the torture of the store has every
-  /// kind of 100,000.
-  static let pages = [1, 3, 100, 1539, 1540] + (isSanitized ? [] : [10_000])
+  /// kind of 10,000, and of 100,000.
+  static let pages = [1, 3, 100, 1539, 1540]
+  static let manyPages = effort([], long: [10_000])
 
   let directory: TemporaryDirectory
 
@@ -47,15 +48,16 @@ import Testing
     #expect(try writer.isSound)
   }
 
-  @Test(arguments: pages + (isSanitized ? [] : [100_000])) func aDiskCache(pages: Int) throws {
+  @Test(arguments: pages + manyPages + effort([], long: [100_000]))
+  func aDiskCache(pages: Int) throws {
     try grow(to: pages) { try GrowingCache(path: $0, isReadOnly: $1) }
   }
 
-  @Test(arguments: pages) func anEntryCache(pages: Int) throws {
+  @Test(arguments: pages + manyPages) func anEntryCache(pages: Int) throws {
     try grow(to: pages) { try GrowingEntryCache(path: $0, isReadOnly: $1) }
   }
 
-  @Test(arguments: pages, [1, 4]) func anArchive(pages: Int, indexes: Int) throws {
+  @Test(arguments: pages + manyPages, [1, 4]) func anArchive(pages: Int, indexes: Int) throws {
     try grow(to: pages, indexes: indexes) {
       try GrowingArchive(path: $0, isReadOnly: $1, indexes: indexes)
     }

@@ -60,7 +60,7 @@ struct EqualKeyTests {
     let disk = try DiskCache<HiddenKey, Int>(path: path("disk"))
     let both = try Cache<HiddenKey, Int>(path: path("both"))
     let memory = MemoryCache<HiddenKey, Int>()
-    for step in 0..<4000 {
+    for step in 0..<effort(1000, long: 4000) {
       let comment: Comment = "seed \(keys.generator.seed) step \(step)"
       let key = keys.hidden()
       switch Int.random(in: 0..<8, using: &keys.generator) {

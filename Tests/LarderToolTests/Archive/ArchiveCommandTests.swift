@@ -7,7 +7,7 @@ import Testing
 @testable import LarderTool
 
 /// `larder archive ls`, `get`, `query` and `stat`.
-@Suite(.timeLimit(.minutes(10))) struct ArchiveCommandTests {
+struct ArchiveCommandTests {
   private struct User: Codable, Identifiable, Sendable {
     var id: String
     var age: Int

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// `ls`, `get`, `set` and `rm`.
-@Suite(.timeLimit(.minutes(10))) struct CacheEntryTests {
+struct CacheEntryTests {
   private let directory: TemporaryDirectory
   private let cache: String
 

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderTool
 
 /// The commands beside a process that has the cache open, and after one that was killed.
-@Suite(.timeLimit(.minutes(10))) struct CacheInUseTests {
+struct CacheInUseTests {
   private let directory: TemporaryDirectory
   private let cache: String
 

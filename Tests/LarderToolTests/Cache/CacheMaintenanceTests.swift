@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// `stat`, `verify`, `rebuild`, `salvage`, `compact` and `backup`.
-@Suite(.timeLimit(.minutes(10))) struct CacheMaintenanceTests {
+struct CacheMaintenanceTests {
   private let directory: TemporaryDirectory
   private let cache: String
   private static let count = 1_000

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// Sentences that say what to do next.
-@Suite(.timeLimit(.minutes(10))) struct CacheMessageTests {
+struct CacheMessageTests {
   private let directory: TemporaryDirectory
   private let folder: String
 

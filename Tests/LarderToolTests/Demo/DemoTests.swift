@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderTool
 
-@Suite(.timeLimit(.minutes(10))) struct DemoTests {
+struct DemoTests {
   @Test func everyClaimHoldsAndNothingIsLeftBehind() throws {
     let directory = try TemporaryDirectory()
     let run = try Tool.run(["demo"], environment: ["TMPDIR": directory.url.path])

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderTool
 
 /// `larder entry ls`, `get` and `stat`.
-@Suite(.timeLimit(.minutes(10))) struct EntryCommandTests {
+struct EntryCommandTests {
   private let directory: TemporaryDirectory
   private let folder: String
 

@@ -6,7 +6,7 @@ import Testing
 
 /// A log whose header says what no log of ours says, under a checksum that is right: every command
 /// ends with an exit code that is documented.
-@Suite(.timeLimit(.minutes(10))) struct HostileLogTests {
+struct HostileLogTests {
   private let directory: TemporaryDirectory
   private let log: URL
   private let good: [UInt8]

@@ -4,7 +4,7 @@ import LarderCore
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LogAppendTests {
+struct LogAppendTests {
   private let directory: TemporaryDirectory
   private let log: String
 

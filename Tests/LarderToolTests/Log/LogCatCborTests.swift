@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// `cat`, `tail` and `append` on logs whose messages are CBOR.
-@Suite(.timeLimit(.minutes(10))) struct LogCatCborTests {
+struct LogCatCborTests {
   private struct Event: Codable, Equatable {
     var id: Int
     var text: String

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// What printing a damaged log, and appending to it, says and exits with.
-@Suite(.timeLimit(.minutes(10))) struct LogDamageTests {
+struct LogDamageTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }

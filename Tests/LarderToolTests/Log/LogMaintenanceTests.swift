@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// `stat`, `verify`, `salvage` and `resize`.
-@Suite(.timeLimit(.minutes(10))) struct LogMaintenanceTests {
+struct LogMaintenanceTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }

@@ -4,7 +4,7 @@ import LarderCore
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LogTailTests {
+struct LogTailTests {
   private let directory: TemporaryDirectory
   private let file: URL
 

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// `--timestamps`, `--since`, `--until`, and what `stat` says of times.
-@Suite(.timeLimit(.minutes(10))) struct LogTimeTests {
+struct LogTimeTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }

@@ -18,8 +18,7 @@ enum SampleLogs {
 /// `shared/samples/logs`. They are not part of it.
 @Suite(
   .enabled(
-    if: !SampleLogs.all.isEmpty, "There are no sample logs in ../shared/samples/logs."),
-  .timeLimit(.minutes(10)))
+    if: !SampleLogs.all.isEmpty, "There are no sample logs in ../shared/samples/logs."))
 struct SampleLogTests {
   private let directory: TemporaryDirectory
   private let log: String

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// What a logging backend writes, as `cat` and `tail` print and select it.
-@Suite(.timeLimit(.minutes(10))) struct StructuredRecordTests {
+struct StructuredRecordTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }

@@ -10,7 +10,7 @@ import Testing
 ///
 /// `LARDER_FUZZ_SECONDS` makes it go on for so long, as `make fuzz AREA=tool` does, and
 /// `LARDER_SEED` repeats a run.
-@Suite(.timeLimit(.minutes(60))) struct HostileFilesTests {
+struct HostileFilesTests {
   private static let seconds =
     ProcessInfo.processInfo.environment["LARDER_FUZZ_SECONDS"].flatMap { Double($0) } ?? 0
   /// Runs of each command without that.

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// An output that cannot be written, and standard streams that are closed, at every command.
-@Suite(.timeLimit(.minutes(10))) struct OutputTests {
+struct OutputTests {
   typealias Call = Samples.Call
   private let samples: Samples
 

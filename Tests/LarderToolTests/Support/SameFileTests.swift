@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// A log or a store is neither read into itself nor printed into itself.
-@Suite(.timeLimit(.minutes(10))) struct SameFileTests {
+struct SameFileTests {
   private let directory: TemporaryDirectory
   private let log: String
   private let cache: String

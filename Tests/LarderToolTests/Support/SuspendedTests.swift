@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// Another process, while this one has suspended what it had open.
-@Suite(.timeLimit(.minutes(10))) struct SuspendedTests {
+struct SuspendedTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }

@@ -6,7 +6,7 @@ import Testing
 @testable import LarderTool
 
 /// A terminal shows what is stored, and does not obey it; pipes and files get it as it is.
-@Suite(.timeLimit(.minutes(10))) struct TerminalTests {
+struct TerminalTests {
   /// A title, a colour by one character of C1, text turned round, and a line that is overwritten.
   private static let hostile = "a\u{1B}]0;title\u{7}b\u{9B}31mc\u{202E}d\u{2028}e\u{7F}f\rg"
   private static let shown =

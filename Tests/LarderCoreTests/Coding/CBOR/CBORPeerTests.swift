@@ -7,8 +7,7 @@ import Testing
 
 /// What we write, cbor2 reads; and the reverse.
 @Suite(
-  .enabled(if: CBORPeer.python != nil, Comment(rawValue: CBORPeer.absence)),
-  .timeLimit(.minutes(10)))
+  .enabled(if: CBORPeer.python != nil, Comment(rawValue: CBORPeer.absence)))
 struct CBORPeerTests {
   /// A value of ours, and the same in Python.
   private struct Sample {

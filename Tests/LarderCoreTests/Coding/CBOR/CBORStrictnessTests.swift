@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Bytes that are not what they should be: always an error, never a trap.
-@Suite(.timeLimit(.minutes(10)))
 struct CBORStrictnessTests {
   /// One of everything.
   struct Rich: Codable, Equatable {

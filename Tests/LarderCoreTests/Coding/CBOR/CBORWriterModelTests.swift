@@ -8,7 +8,6 @@ import Testing
 /// Random calls to random containers, all of one value and open at once, with a tree for a model.
 ///
 /// `LARDER_SEED` repeats one seed.
-@Suite(.timeLimit(.minutes(10)))
 struct CBORWriterModelTests {
   /// What has been written so far.
   private final class Model {
@@ -226,7 +225,7 @@ struct CBORWriterModelTests {
   func whatIsWrittenInAnyOrderIsThere(repeatsKeys: Bool, _ seed: UInt64) throws {
     let generator = Locked(SeededGenerator(seed: seed))
     let seed = generator.withLock(\.seed)
-    for round in 0..<150 {
+    for round in 0..<effort(40, long: 150) {
       let value = Improviser(generator, depth: 2, fails: false, repeatsKeys: repeatsKeys)
       let bytes = try cbor(value, deterministic: true)
       let expected = try value.model.value.encoded

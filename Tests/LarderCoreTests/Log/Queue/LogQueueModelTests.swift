@@ -117,7 +117,7 @@ private struct QueueModel {
   @Test(arguments: [1, 2, 3, 4] as [UInt64]) func aQueueDoesWhatItsModelDoes(seed: UInt64) throws {
     var dice = SeededGenerator(seed: seed)
     // The model is slow, so it begins again and again.
-    for round in 0..<25 {
+    for round in 0..<effort(8, long: 25) {
       try run(&dice, operations: 1000, "seed \(dice.seed), round \(round)")
     }
   }

@@ -12,7 +12,7 @@ import Testing
 
   /// Returns when so many sleep by the clock.
   private func sleepers(_ count: Int) async {
-    while fixture.time.sleepers.count != count { await Task.yield() }
+    await until { fixture.time.sleepers.count == count }
   }
 
   /// Receives on a thread of its own.
@@ -148,7 +148,7 @@ import Testing
         seen.withLock { $0.append(job.sequence) }
       }
     }
-    while seen.withLock({ $0.count }) < 3 { await Task.yield() }
+    await until { seen.withLock({ $0.count }) >= 3 }
     task.cancel()
     try await task.value
     #expect(seen.withLock { $0 } == [1, 2, 3])

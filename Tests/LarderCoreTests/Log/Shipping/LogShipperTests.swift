@@ -136,9 +136,9 @@ import Testing
     let shipper = try shipper()
     let running = Task { try await shipper.run() }
     try append(1...3)
-    while await sink.texts.count < 3 { await Task.yield() }
+    await until { await sink.texts.count >= 3 }
     try append(4...5)
-    while await sink.texts.count < 5 { await Task.yield() }
+    await until { await sink.texts.count >= 5 }
     #expect(await code { try await shipper.shipAll() } == .busy)
     try await log.close()
     try await running.value
@@ -150,7 +150,7 @@ import Testing
     let shipper = try shipper()
     let running = Task { try await shipper.run() }
     try append(1...1)
-    while await sink.texts.isEmpty { await Task.yield() }
+    await until { await !sink.texts.isEmpty }
     running.cancel()
     await #expect(throws: CancellationError.self) { try await running.value }
     try append(2...2)
@@ -162,11 +162,11 @@ import Testing
     try append(1...2)
     let shipper = try shipper()
     let running = Task { try await shipper.run() }
-    while await sink.texts.count < 2 { await Task.yield() }
+    await until { await sink.texts.count >= 2 }
     try await log.suspend()
     try await log.resume()
     try append(3...4)
-    while await sink.texts.count < 4 { await Task.yield() }
+    await until { await sink.texts.count >= 4 }
     #expect(await sink.texts == texts(1...4))
     try await log.close()
     try await running.value

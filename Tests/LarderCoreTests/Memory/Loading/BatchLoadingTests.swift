@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading all that is missing with one call.
-@Suite(.timeLimit(.minutes(10)))
 struct BatchLoadingTests {
   private let clock = ManualClock()
   private let calls = Locked<[[Int]]>([])

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loads that take too long.
-@Suite(.timeLimit(.minutes(10)))
 struct LoadTimeoutTests {
   private let clock = ManualClock()
   private let door = Door()

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loads that say what becomes of their value.
-@Suite(.timeLimit(.minutes(10)))
 struct LoadedValueTests {
   private let clock = ManualClock()
 

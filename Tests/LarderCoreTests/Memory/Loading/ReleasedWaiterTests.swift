@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loads that hang while their key is written or removed.
-@Suite(.timeLimit(.minutes(10)))
 struct ReleasedWaiterTests {
   private let cache = MemoryCache<Int, String>()
   private let door = Door()

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Expired values that are given out because their load fails.
-@Suite(.timeLimit(.minutes(10)))
 struct StaleValueTests {
   private let clock = ManualClock()
   private let ear = Ear<Int, String>()
@@ -150,7 +149,7 @@ struct StaleValueTests {
     let cache = make(policy: policy)
     var model: [Int: Kept] = [:]
     var now = 0.0
-    for step in 0..<60_000 {
+    for step in 0..<effort(15_000, long: 60_000) {
       let key = Int.random(in: 0..<40, using: &random)
       let kept = model[key]
       let live = kept.flatMap { $0.end > now ? $0.value : nil }

@@ -218,7 +218,8 @@ struct ArchiveHistory {
       case .noMarker: handle.archive.indexState.haveUnindexed.store(false, ordering: .relaxed)
       default: break
       }
-      for _ in 0..<6 { try ask(handle) }
+      let things = decoded(handle.release)
+      for _ in 0..<6 { try ask(handle, things) }
     }
     guard let writer else { return }
     expect(try writer.archive.ids() == stored.keys.sorted(), "ids")
@@ -229,8 +230,8 @@ struct ArchiveHistory {
     }
   }
 
-  /// One random query.
-  private mutating func ask(_ handle: Handle) throws {
+  /// One random query of these things.
+  private mutating func ask(_ handle: Handle, _ things: [ArchiveThing]) throws {
     let name = ["a", "b", "c", "sum"][Int(generator.next() % 4)]
     let property = ArchiveThing.keyPath(name)
     let lower = Int(generator.next() % 12) - 2
@@ -254,7 +255,7 @@ struct ArchiveHistory {
     }
     if isSorted { scan = scan.sorted(by: property) }
     scan = scan.limit(limit)
-    var expected = decoded(handle.release)
+    var expected = things
     if isFiltered { expected = expected.filter { (lower...upper).contains($0[keyPath: property]) } }
     if isSorted {
       expected = expected.enumerated().sorted {
@@ -263,7 +264,7 @@ struct ArchiveHistory {
     }
     expected = Array(expected.prefix(limit))
 
-    let isWhole = stored.count == decoded(handle.release).count
+    let isWhole = stored.count == things.count
     let what = """
       \(handle.archive.isReadOnly ? "reader" : "writer") \(handle.release), \
       \(name) \(isFiltered ? "\(lower)...\(upper)" : "all")\(isSorted ? " sorted" : "") \(limit)

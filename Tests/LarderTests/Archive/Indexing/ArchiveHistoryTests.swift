@@ -11,7 +11,7 @@ import Testing
 struct ArchiveHistoryTests {
   private static let count =
     ProcessInfo.processInfo.environment["LARDER_HISTORIES"].flatMap { UInt64($0) }
-    ?? (isSanitized ? 2 : 12)
+    ?? effort(4, long: 12, sanitized: 2)
 
   private func histories(
     _ plant: ArchiveHistory.Plant, _ count: UInt64, _ body: (ArchiveHistory, UInt64) -> Bool

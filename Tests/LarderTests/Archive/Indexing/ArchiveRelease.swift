@@ -63,8 +63,18 @@ struct ArchiveRelease: Sendable, CustomStringConvertible {
       }, decode: { try thing($0) })
   }
 
-  func thing(_ bytes: Data) throws -> ArchiveThing {
+  /// The same few elements are decoded again and again.
+  private static let known = Locked<[Data: [String: String]]>([:])
+
+  private static func fields(_ bytes: Data) throws -> [String: String] {
+    if let fields = known.withLock({ $0[bytes] }) { return fields }
     let fields = try JSONDecoder().decode([String: String].self, from: bytes)
+    known.withLock { $0[bytes] = fields }
+    return fields
+  }
+
+  func thing(_ bytes: Data) throws -> ArchiveThing {
+    let fields = try Self.fields(bytes)
     func number(_ name: String, _ prefix: String = "") throws -> Int? {
       guard let text = fields[name] else { return nil }
       guard text.hasPrefix(prefix), let number = Int(text.dropFirst(prefix.count)) else {

@@ -63,18 +63,19 @@ struct ArchivePlannerModelTests {
 
   @Test(arguments: 0..<5) mutating func queriesFindWhatArraysDo(indexes: Int) throws {
     random = SeededGenerator(seed: 4_711 + UInt64(indexes))
-    for round in 0..<(isSanitized ? 1 : 3) {
+    for round in 0..<effort(3, long: 3, sanitized: 1) {
       let place = try CitizenPlace()
       let archive = try Archive<Volume>(
         path: place.directory.file("\(indexes)").path, indexes: Self.indexes[indexes],
         configuration: configuration)
       var model: [Int: Volume] = [:]
-      for step in 0..<60 {
+      for step in 0..<effort(20, long: 60) {
         for _ in 0..<Int.random(in: 0...30, using: &random) { try change(&model, archive) }
         // Nothing is pending, all is, or some of it.
         if round == 0 || (round == 1 && step % 3 == 0) { try archive.flush() }
         let name = "indexes \(indexes), round \(round), step \(step), seed \(random.seed)"
-        for _ in 0..<4 { try query(archive, model.values.sorted { $0.id < $1.id }, name) }
+        let all = model.values.sorted { $0.id < $1.id }
+        for _ in 0..<4 { try query(archive, all, name) }
       }
       #expect(try archive.verify().isIntact, "\(indexes)")
     }

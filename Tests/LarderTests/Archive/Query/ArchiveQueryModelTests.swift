@@ -18,7 +18,7 @@ struct ArchiveQueryModelTests {
 
   @Test mutating func queriesFindWhatArraysDo() throws {
     let seed = random.seed
-    for round in 0..<6 {
+    for round in 0..<effort(2, long: 6) {
       let place = try CitizenPlace()
       let indexed = try place.open("indexed")
       let plain = try place.open("plain", indexes: [])

@@ -311,7 +311,7 @@ struct ArchiveSchemaTests {
 
   @Test(arguments: UInt64(1)...6) func whatIsCutShortGoesOn(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let count = isSanitized ? 3000 : 12_000
+    let count = effort(3000, long: 12_000)
     try fill(count)
     var done: UInt64 = 0
     // Fewer and fewer are left.

@@ -205,7 +205,7 @@ struct ArchiveTransactionTests {
     var random = SeededGenerator(seed: seed)
     let archive = try place.open()
     var model: [Int: Account] = [:]
-    for step in 0..<(isSanitized ? 40 : 250) {
+    for step in 0..<effort(60, long: 250, sanitized: 40) {
       let name = "step \(step), seed \(random.seed)"
       let before = model
       // A part of them is taken back.
@@ -279,7 +279,7 @@ struct ArchiveTransactionTests {
     onDiskThreads(4) { thread in
       var random = SeededGenerator(seed: UInt64(thread) + 1)
       do {
-        for round in 0..<(isSanitized ? 100 : 600) {
+        for round in 0..<effort(200, long: 600, sanitized: 100) {
           let (from, to) = (
             Int.random(in: 0..<20, using: &random), Int.random(in: 0..<20, using: &random)
           )

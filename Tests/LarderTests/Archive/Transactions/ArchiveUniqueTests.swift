@@ -139,7 +139,7 @@ struct ArchiveUniqueTests {
         city: Bool.random(using: &random) ? "Oslo" : "Rome",
         number: Bool.random(using: &random) ? .random(in: 0..<30, using: &random) : nil)
     }
-    for step in 0..<(isSanitized ? 300 : 2000) {
+    for step in 0..<effort(500, long: 2000, sanitized: 300) {
       let name = "step \(step), seed \(random.seed)"
       var next = model
       var code: LarderError.Code?
@@ -189,7 +189,7 @@ struct ArchiveUniqueTests {
 
   @Test func ofManyThreadsOneGetsAValue() throws {
     let archive = try place.open { $0.journalCapacity = 256 << 10 }
-    let rounds = isSanitized ? 100 : 1000
+    let rounds = effort(200, long: 1000, sanitized: 100)
     let won = Locked([Int](repeating: 0, count: rounds))
     let failures = Locked<[String]>([])
     onDiskThreads(4) { thread in

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loading all that neither memory nor a tier has with one call.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheBatchLoadingTests {
   private let clock = CacheTestClock()
   private let calls = Locked<[[Int]]>([])
@@ -68,8 +67,8 @@ struct CacheBatchLoadingTests {
     clock.advance(10)
     let values = try await cache.values(forKeys: [1, 2, 4]) { load($0) }
     #expect(values == [1: "1", 2: "2", 4: "4"])
-    await eventually { tier[1] == nil && tier[2] == "loaded 2" && tier[4] == "loaded 4" }
-    await eventually { !cache.memoryCache.contains(1) }
+    await until { tier[1] == nil && tier[2] == "loaded 2" && tier[4] == "loaded 4" }
+    await until { !cache.memoryCache.contains(1) }
     #expect(calls.withLock { $0 } == [[1, 2, 4]] && cache.statistics.refreshes == 3)
     clock.advance(10)
     #expect(try blocking(cache, [2, 6]) == [2: "loaded 2", 6: "loaded 6"])
@@ -85,12 +84,12 @@ struct CacheBatchLoadingTests {
         return "one"
       }
     }
-    await eventually { door.waiting == 1 }
+    await until { door.waiting == 1 }
     let many = Task { try await cache.values(forKeys: [1, 2]) { load($0) } }
     let failing = Task {
       try await cache.values(forKeys: [1, 3]) { _ in throw CacheTestFailure() }
     }
-    await eventually { cache.statistics.sharedLoads == 2 && cache.statistics.loads == 2 }
+    await until { cache.statistics.sharedLoads == 2 && cache.statistics.loads == 2 }
     door.open()
     #expect(try await one.value == "one")
     #expect(try await many.value == [1: "one", 2: "loaded 2"])

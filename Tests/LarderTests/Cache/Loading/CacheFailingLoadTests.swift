@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loads that fail, hang or take long, over tiers.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheFailingLoadTests {
   private let clock = CacheTestClock()
   private let door = CacheDoor()
@@ -70,7 +69,7 @@ struct CacheFailingLoadTests {
       let cache = makeTieredCache(tier)
       let calls = CacheCounter()
       let tasks = (0..<4).map { _ in slow(cache, calls) }
-      await eventually { cache.statistics.sharedLoads == 3 && calls.value == 1 }
+      await until { cache.statistics.sharedLoads == 3 && calls.value == 1 }
       if isSet { try await cache.set("set", forKey: 1) } else { try await cache.remove(forKey: 1) }
       for task in tasks { #expect(try await task.value == (isSet ? "set" : "load 2")) }
       #expect(tier[1] == (isSet ? "set" : "load 2"))
@@ -84,8 +83,8 @@ struct CacheFailingLoadTests {
     let cache = makeTieredCache(tier, clock: clock) { $0.memory.loadTimeout = .seconds(5) }
     let calls = CacheCounter()
     let tasks = [slow(cache, calls), slow(cache, calls)]
-    await eventually { cache.statistics.sharedLoads == 1 && clock.sleepers.count == 1 }
-    await eventually { door.waiting == 1 }
+    await until { cache.statistics.sharedLoads == 1 && clock.sleepers.count == 1 }
+    await until { door.waiting == 1 }
     clock.advance(4.999)
     #expect(cache.statistics.loadTimeouts == 0)
     clock.advance(0.001)
@@ -95,7 +94,7 @@ struct CacheFailingLoadTests {
     }
     #expect(try await slow(cache, calls).value == "load 2")
     door.open()
-    await eventually { clock.sleepers.count == 0 }
+    await until { clock.sleepers.count == 0 }
     #expect(cache.statistics.loadTimeouts == 1 && cache.statistics.loads == 2)
     #expect(tier[1] == "load 2")
   }
@@ -109,11 +108,11 @@ struct CacheFailingLoadTests {
     try await cache.set("old", forKey: 1, expiration: .seconds(10))
     clock.advance(10)
     let task = slow(cache, CacheCounter())
-    await eventually { clock.sleepers.count == 1 && door.waiting == 1 }
+    await until { clock.sleepers.count == 1 && door.waiting == 1 }
     clock.advance(2)
     #expect(try await task.value == "old")
     door.open()
-    await eventually { cache.memoryCache.peek(forKey: 1) == "load 1" }
+    await until { cache.memoryCache.peek(forKey: 1) == "load 1" }
     #expect(tier[1] == "load 1" && cache.statistics.staleHits == 1)
   }
 }

@@ -6,7 +6,6 @@ import LarderTestSupport
 import Testing
 
 /// Loads that say what becomes of their value, in memory and in the tiers.
-@Suite(.timeLimit(.minutes(10)))
 struct CacheLoadedValueTests {
   private let clock = CacheTestClock()
 
@@ -55,7 +54,7 @@ struct CacheLoadedValueTests {
     try await cache.set("old", forKey: 1)
     clock.advance(10)
     #expect(try await cache.value(forKey: 1) { LoadedValue("new", isStored: false) } == "old")
-    await eventually { tier.count == 0 && cache.memoryCache.isEmpty }
+    await until { tier.count == 0 && cache.memoryCache.isEmpty }
   }
 
   @Test(arguments: [nil, Duration.seconds(60)])

@@ -112,7 +112,7 @@ private final class AskedTier: CacheTier {
       }
     }
     for door in [shared.fake.readDoor, shared.fake.writeDoor] {
-      await eventually { door.waiting == most }
+      await until { door.waiting == most }
       door.open()
     }
     #expect(try await call.value == Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
@@ -131,7 +131,7 @@ private final class AskedTier: CacheTier {
         loads.withLock { $0 += 1 }
         return 2
       } == 1)
-    while loads.withLock({ $0 }) == 0 || cache.statistics.loads == 0 { await Task.yield() }
+    await until { !(loads.withLock({ $0 }) == 0 || cache.statistics.loads == 0) }
     #expect(shared.fake["a"] == 1 && near["a"] == 1)
     let published = Locked<[Int]>([])
     shared.answer {
@@ -146,7 +146,7 @@ private final class AskedTier: CacheTier {
       _ = try await cache.value(forKey: "a") { 3 }
       await Task.yield()
     }
-    while near["a"] != 3 { await Task.yield() }
+    await until { near["a"] == 3 }
     #expect(shared.fake["a"] == 1)
     let reasons = shared.reasons.withLock { Set($0) }
     #expect(reasons == [.refresh])
@@ -220,11 +220,11 @@ private final class AskedTier: CacheTier {
   private func loseAll(during body: @escaping @Sendable () async throws -> Void) async throws {
     near.writeDoor.close()
     let write = Task { try await body() }
-    while near.writeDoor.waiting == 0 { await Task.yield() }
+    await until { near.writeDoor.waiting != 0 }
     #expect(shared.fake["a"] == 1 && near["a"] == nil)
     shared.tell(.all)
     shared.tell(.keys(["mark"]))
-    while cache.statistics.invalidations < 2 { await Task.yield() }
+    await until { cache.statistics.invalidations >= 2 }
     near.writeDoor.open()
     try await write.value
     // Nobody would tell when another machine writes now.
@@ -252,12 +252,12 @@ private final class AskedTier: CacheTier {
     try await shared.set(CacheTierEntry(value: 1), forKey: "a")
     near.writeDoor.close()
     let read = Task { try await cache.value(forKey: "a") }
-    while near.writeDoor.waiting == 0 { await Task.yield() }
+    await until { near.writeDoor.waiting != 0 }
     shared.tell(.all)
-    while cache.statistics.invalidations < 1 { await Task.yield() }
+    await until { cache.statistics.invalidations >= 1 }
     near.writeDoor.open()
     #expect(try await read.value == 1)
-    while near["a"] != nil { await Task.yield() }
+    await until { near["a"] == nil }
     #expect(cache.memoryCache.peek(forKey: "a") == nil)
   }
 }

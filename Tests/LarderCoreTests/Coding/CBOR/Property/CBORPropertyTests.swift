@@ -8,7 +8,6 @@ import Testing
 /// Generated types do with CBOR what they do with JSON.
 ///
 /// `LARDER_SEED` repeats one seed.
-@Suite(.timeLimit(.minutes(10)))
 struct CBORPropertyTests {
   /// Whether dates are tagged in CBOR, as they are by default, or the same number as in JSON.
   private struct Coders {
@@ -75,7 +74,7 @@ struct CBORPropertyTests {
   @Test(arguments: 0..<10 as Range<UInt64>)
   func whatIsEncodedComesBackAsItDoesFromJSON(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<400 {
+    for round in 0..<effort(120, long: 400) {
       let schema = Schema.make(&generator, depth: 3)
       let tree = schema.tree(&generator, plain: false)
       let value = GeneratedValue(schema, tree)
@@ -90,7 +89,7 @@ struct CBORPropertyTests {
   @Test(arguments: 0..<10 as Range<UInt64>)
   func whatIsReadAsAnotherTypeHasTheOutcomeOfJSON(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<400 {
+    for round in 0..<effort(120, long: 400) {
       let schema = Schema.make(&generator, depth: 3)
       let tree = schema.tree(&generator, plain: true)
       let value = GeneratedValue(schema, tree)
@@ -114,7 +113,7 @@ struct CBORPropertyTests {
   @Test(arguments: 0..<10 as Range<UInt64>)
   func whatCannotBeEncodedFailsAsItDoesInJSON(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<400 {
+    for round in 0..<effort(120, long: 400) {
       let faults: [any Leaf.Type] = [PathBomb.self, LateBomb.self, OtherBomb.self, Nothing.self]
       let fault = faults.randomElement(using: &generator) ?? PathBomb.self
       var schema = Schema.make(&generator, depth: 3)
