@@ -89,11 +89,11 @@ PARTS = MAKE="$(MAKE)" .ci/parts
 
 .PHONY: test
 test: deps ## run what every change has to pass, and stop at what fails
-	@$(PARTS) --stop $(TESTS)
+	+@$(PARTS) --stop $(TESTS)
 
 .PHONY: test-all
 test-all: deps ## run every test there is, hours of it, and sum up
-	@$(PARTS) $(TESTS) $(MORE_TESTS)
+	+@$(PARTS) $(TESTS) $(MORE_TESTS)
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
