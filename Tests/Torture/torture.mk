@@ -120,8 +120,7 @@ torture-remote:
 	  --scratch-path $(TORTURE_REMOTE_BUILD) $(SWIFT_FLAGS)
 
 torture-selftest-remote: torture-remote ## likewise, of caches over a server
-	@TORTURE_REMOTE="$(TORTURE_REMOTE)" TORTURE_OUT="$(TORTURE_OUT)" \
-	  sh Tests/LarderRemoteTorture/selftest.sh
+	+@$(SELFTEST) Tests/LarderRemoteTorture/defects.txt
 
 ifeq ($(AREA),remote)
 torture: torture-remote
@@ -159,25 +158,21 @@ short-swift: torture-swift
 	$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short --seed $(or $(SEED),1)
 
 short-hostile:
-	@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1))
+	+@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1))
 
 short-model: $(TORTURE_OUT)/log-model
 	$< $(or $(SEED),1)
 endif
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
+SELFTEST = $(foreach name,TORTURE_OUT TORTURE_CC TORTURE_FLAGS TORTURE_LINK TORTURE_OBJECTS \
+  TORTURE_INCLUDES TORTURE_SWIFT TORTURE_REMOTE TORTURE_TSAN_CC ASAN_FLAGS HOSTILE \
+  HOSTILE_OBJECTS C_SOURCES STORE_SOURCES LMDB_LIBS FUZZ_CC FUZZ_SWIFTC \
+  MAKE,$(name)="$($(name))") \
+  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" sh $(TORTURE_DIR)/selftest.sh
+
 torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect
-	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
-	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
-	  HOSTILE_CC="$(TORTURE_TSAN_CC)" HOSTILE_FLAGS="$(HOSTILE_FLAGS)" HOSTILE_OUT="$(HOSTILE_OUT)" \
-	  HOSTILE="$(HOSTILE)" HOSTILE_SOURCES="$(HOSTILE_SOURCES)" MAKE="$(MAKE)" \
-	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
-	  TORTURE_OBJECTS="$(TORTURE_OBJECTS)" C_SOURCES="$(C_SOURCES)" \
-	  STORE_SOURCES="$(STORE_SOURCES)" \
-	  sh $(TORTURE_DIR)/selftest.sh
-	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
-	  SWIFTC="$(FUZZ_SWIFTC)" CORE_CFLAGS="$(TORTURE_INCLUDES)" LMDB_LIBS="$(LMDB_LIBS)" \
-	  sh Tests/LarderTorture/selftest.sh
+	+@$(SELFTEST) $(TORTURE_DIR)/defects.txt Tests/LarderTorture/defects.txt
 
 torture-explore: $(TORTURE_OUT)/larder-torture
 	$< --family store-explore --whole --seed $(or $(SEED),1)
@@ -221,7 +216,7 @@ torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
 	  --family store-concurrency --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
 
 ASAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all
-$(eval $(call sanitized,asan,$$$$(ASAN_FLAGS),$(TORTURE_LINK)))
+$(eval $(call sanitized,asan,$$(ASAN_FLAGS),$(TORTURE_LINK)))
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
 	$< --area $(AREA) --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
@@ -299,7 +294,7 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
-	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
+	$(if $(filter store all,$(AREA)),+@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
 	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
 	$(if $(filter tool,$(AREA)),$(BUILD_TESTS))
 	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \
