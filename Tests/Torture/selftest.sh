@@ -27,7 +27,7 @@ one() { # FUNCTION DEFECT FINDER…
 }
 
 say() { # RESULT
-    printf '%-24s %-24s %4d s  %s\n' "$defect" "$finder" $(($(date +%s) - begun)) "$1"
+    printf '%-25s %-29s %4d s  %s\n' "$defect" "$finder" $(($(date +%s) - begun)) "$1"
 }
 
 # Has a command find the defect, and say so in a line that is the pattern: in parentheses what.
@@ -56,7 +56,8 @@ unhurt() { # HARNESS
         relink
         set -- "$folder/harness" --short --seconds 6
         ;;
-    remote) set -- "$TORTURE_REMOTE" --seconds 60 --jobs 1 --operations 60000 ;;
+    # shellcheck disable=SC2086
+    remote) set -- $TORTURE_REMOTE --seconds 60 --jobs 1 --operations 60000 ;;
     esac
     if ! "$@" --seed "$SEED" >"$log" 2>&1; then
         say "FAILED without a defect; see $log"
@@ -172,7 +173,8 @@ core_in_swift() { # AREA FAMILY
 
 # A defect that the harness of caches over a server has itself.
 remote() { # FAMILY SECONDS
-    hunt "^FAILED $1: ((key|a read).*)" "$TORTURE_REMOTE" --family "$1" --seconds "$2" \
+    # shellcheck disable=SC2086
+    hunt "^FAILED $1: ((key|a read).*)" $TORTURE_REMOTE --family "$1" --seconds "$2" \
         --seed "$SEED" --stop --jobs 1 --plant "$defect" --operations 60000
 }
 

@@ -113,14 +113,14 @@ TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
 
 # What needs swift-nio has a build of its own, as its tests have; optimised, for simulations.
 TORTURE_REMOTE_BUILD = .build-remote
-TORTURE_REMOTE = $(TORTURE_REMOTE_BUILD)/release/LarderRemoteTorture
+TORTURE_REMOTE = $(TORTURE_REMOTE_BUILD)/release/LarderTorture --area remote
 
 torture-remote:
-	swift build -c release --product LarderRemoteTorture --traits Remote \
+	swift build -c release --product LarderTorture --traits Remote \
 	  --scratch-path $(TORTURE_REMOTE_BUILD) $(SWIFT_FLAGS)
 
 torture-selftest-remote: torture-remote ## likewise, of caches over a server
-	+@$(SELFTEST) Tests/LarderRemoteTorture/defects.txt
+	+@$(SELFTEST) Tests/LarderTorture/Remote/defects.txt
 
 ifeq ($(AREA),remote)
 torture: torture-remote
