@@ -8,8 +8,8 @@
 #                                       Swift
 #   make torture AREA=remote            caches over a server, which needs the trait Remote and is
 #                                       not part of `all`; torture-selftest-remote for its defects
-#   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
-#   make torture-selftest               each planted defect must be found; `make test` runs it
+#   make torture-short                  a minute and a half, as in `make test`; SEED is 1 there
+#   make torture-selftest               each planted defect must be found, or a PART=1/4
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
 #   make torture-explore                every system call of every short workload, which takes long
@@ -243,7 +243,7 @@ HOSTILE := $(TORTURE_OUT)/larder-hostile
 HOSTILE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/asan/%.o,$(wildcard \
   $(TORTURE_DIR)/hostile/*.c))
 LMDB_SOURCE ?=
-HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(TORTURE_OUT)/asan/mdb.o $(TORTURE_OUT)/asan/midl.o,$(LMDB_LIBS))
+HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(addprefix $(TORTURE_OUT)/asan/,mdb.o midl.o),$(LMDB_LIBS))
 
 # Skipped where the compiler has no sanitizers.
 HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" \
