@@ -95,11 +95,11 @@ PARTS = MAKE="$(MAKE)" .ci/parts
 
 .PHONY: test
 test: deps ## run what every change has to pass, and stop at what fails
-	@$(PARTS) --stop $(TESTS)
+	+@$(PARTS) --stop $(TESTS)
 
 .PHONY: test-all
 test-all: deps ## run every test there is, hours of it, and sum up
-	@$(PARTS) $(TESTS) $(MORE_TESTS)
+	+@$(PARTS) $(TESTS) $(MORE_TESTS)
 
 .PHONY: check-parts
 check-parts: ## check that the two above find what hangs, and nothing else

@@ -212,17 +212,19 @@ let package = Package(
       path: "Tests/LarderTestSupport", swiftSettings: swift),
     // Not a product: `make torture` runs it.
     .executableTarget(
-      name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
-      exclude: ["selftest.sh"], swiftSettings: swift),
-    // Likewise; empty without the trait `Remote`.
-    .executableTarget(
-      name: "LarderRemoteTorture", dependencies: ["LarderRemote", "Larder", "LarderCore"] + nio,
-      path: "Tests/LarderRemoteTorture", exclude: ["selftest.sh"], swiftSettings: swift),
+      name: "LarderTorture",
+      dependencies: [
+        "Larder", "LarderCore", "LarderTestSupport",
+        .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
+      ] + nio,
+      path: "Tests/LarderTorture", exclude: ["defects.txt", "Remote/defects.txt"],
+      swiftSettings: swift),
     // Programs as a user would write them: `make test-outside` runs them.
     .executableTarget(
       name: "LarderOutside",
       dependencies: [
-        "Larder", .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
+        "Larder", "LarderTestSupport",
+        .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
       ], path: "Tests/Outside",
       exclude: ["full_disk.c", "outside.mk", "resized_log.c"], swiftSettings: swift),
     // Not products either: that they compile is a test, and LarderTests run them. At the top level
@@ -268,17 +270,15 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "LarderRemoteMachine", "LarderShipper", "LarderTool", "Larder",
-        "LarderCompression", "LarderCore", "LarderTestSupport",
+        "LarderRemote", "LarderRemoteMachine", "LarderTool", "Larder", "LarderCompression",
+        "LarderCore", "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
-    // Programs that LarderRemoteTests start, and kill.
+    // A program that LarderRemoteTests start, and kill.
     .executableTarget(
-      name: "LarderRemoteMachine", dependencies: ["LarderRemote", "Larder"],
+      name: "LarderRemoteMachine",
+      dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"],
       path: "Tests/LarderRemoteMachine", swiftSettings: swift),
-    .executableTarget(
-      name: "LarderShipper", dependencies: ["LarderRemote", "LarderCore", "LarderTestSupport"],
-      path: "Tests/LarderShipper", swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// One of the machines that RemoteMachinesTests starts: does what it reads, and says what it did.
+// One of the machines that RemoteMachinesTests starts: does what it reads, and says what it did. Or
+// one that ships a log, to be killed by LogShipKillTests: see Shipper.
 #if Remote
   import Dispatch
   import Foundation
@@ -54,7 +55,10 @@
     }
   }
 
-  if CommandLine.arguments.count == 3, let port = Int(CommandLine.arguments[1]) {
-    try Machine(port, CommandLine.arguments[2]).run()
+  let words = CommandLine.arguments
+  if words.count == 3, let port = Int(words[1]) {
+    try Machine(port, words[2]).run()
+  } else if words.count == 4, let port = Int(words[3]) {
+    try await Shipper.run(URL(fileURLWithPath: words[2]), port, writes: words[1] == "own")
   }
 #endif

@@ -29,3 +29,16 @@ public final class TemporaryDirectory: Sendable {
     get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
   }
 }
+
+/// Makes a folder for a program, which removes it itself: in the folder that is wanted, else in
+/// memory where that can be had, as what is tried there is what a process leaves behind and not
+/// what a disk does.
+public func makeWorkplace(_ name: String, in wanted: String? = nil) throws -> URL {
+  let manager = FileManager.default
+  let parents = wanted.map { [$0] } ?? ["/dev/shm", manager.temporaryDirectory.path]
+  let parent = parents.first { manager.isWritableFile(atPath: $0) } ?? parents[0]
+  let folder = URL(fileURLWithPath: parent)
+    .appendingPathComponent("\(name).\(UUID().uuidString.prefix(8))")
+  try manager.createDirectory(at: folder, withIntermediateDirectories: wanted != nil)
+  return folder
+}

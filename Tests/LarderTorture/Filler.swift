@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Bytes that tell where they come from: no two origins have the same, but for the shortest.
 enum Filler {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+import LarderTestSupport
 
 /// What the command line asks for.
 struct Options {
@@ -26,7 +26,8 @@ struct Options {
       line for each family of trials and ends with 'N passed, M failed'. Fails if anything did.
 
         --area NAME       what to torture: entry, archive, migration, suspend,
-                          queue, names or all
+                          queue, names or all; or remote, which has options of its own,
+                          see --area remote --help, and needs the trait Remote
         --seconds N       time for everything together (default 60)
         --seed N          seed of all random choices (default: a new one, printed)
         --family NAME     only this family; may be given several times
@@ -49,29 +50,18 @@ struct Options {
   }
 
   init(_ arguments: some Sequence<String>) throws(UsageError) {
-    var rest = Array(arguments)[...]
+    var words = CommandLineWords(arguments)
     var seed: UInt64?
     var seconds: UInt64?
-    while let argument = rest.popFirst() {
-      func value() throws(UsageError) -> String {
-        guard let next = rest.popFirst() else { throw UsageError("\(argument) needs a value") }
-        return next
-      }
-      func number() throws(UsageError) -> UInt64 {
-        let text = try value()
-        guard let number = UInt64(text) else {
-          throw UsageError("\(argument) takes a number, not '\(text)'")
-        }
-        return number
-      }
+    while let argument = words.next() {
       switch argument {
-      case "--area": area = try value()
-      case "--family": families.append(try value())
-      case "--seconds": seconds = try number()
-      case "--seed": seed = try number()
-      case "--case": onlyCase = Int(clamping: try number())
-      case "--directory": directory = try value()
-      case "--plant": plant = try Self.plant(try value())
+      case "--area": area = try words.value()
+      case "--family": families.append(try words.value())
+      case "--seconds": seconds = try words.number()
+      case "--seed": seed = try words.number()
+      case "--case": onlyCase = Int(clamping: try words.number())
+      case "--directory": directory = try words.value()
+      case "--plant": plant = try words.choice("defect", Plant.self)
       case "--short": isShort = true
       case "--stop": stops = true
       case "--keep": keeps = true
@@ -98,13 +88,6 @@ struct Options {
     }
   }
 
-  private static func plant(_ name: String) throws(UsageError) -> Plant {
-    guard let plant = Plant(rawValue: name) else {
-      throw UsageError("no defect is called '\(name)'")
-    }
-    return plant
-  }
-
   /// The families that were asked for.
   var wanted: [Family] {
     Family.all.filter { family in
@@ -112,12 +95,6 @@ struct Options {
         && (families.isEmpty || families.contains(family.name))
     }
   }
-}
-
-/// A command line that cannot be carried out.
-struct UsageError: Error {
-  let message: String
-  init(_ message: String) { self.message = message }
 }
 
 /// The text with spaces behind it, up to that width.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// What a process that this program starts is to do: the command line between two of them.
 struct Orders {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// One family at work: which case it is at, how much time it has, and what it tells.
 ///
@@ -54,6 +55,6 @@ final class Run {
   func tell(_ text: String) { Self.say(" ", text) }
 
   static func say(_ letter: String, _ text: String) {
-    FileHandle.standardOutput.write(Data("\(letter) \(text)\n".utf8))
+    LarderTorture.say("\(letter) \(text)")
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// The files of a folder, to be hurt and written again and again.
 struct Specimen {

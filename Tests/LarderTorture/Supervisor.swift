@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Runs each family in a process of its own, prints what it finds, and starts another one where
 /// that ended before its time.
@@ -14,7 +15,7 @@ struct Supervisor {
 
   init(_ options: Options) throws {
     self.options = options
-    folder = try Workplace.make(wanted: options.directory)
+    folder = try makeWorkplace("larder-torture", in: options.directory)
   }
 
   /// - Returns: The status to exit with.
@@ -119,10 +120,6 @@ struct Supervisor {
              again: --area \(family.area) --family \(family.name) --seed \(options.seed) \
       --case \(tally.caseIndex)
       """)
-  }
-
-  private func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }
 
   private func left(_ value: some CustomStringConvertible, _ width: Int) -> String {

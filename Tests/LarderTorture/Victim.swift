@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// What a victim tells its killer: 8 bytes each, so that none is ever torn.
 struct Acknowledgement {

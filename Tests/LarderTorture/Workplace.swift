@@ -3,24 +3,6 @@ import Foundation
 
 /// Folders to work in.
 enum Workplace {
-  /// A new one, in memory where that can be had: what is tried here is what a process leaves
-  /// behind, and not what a disk does.
-  static func make(wanted: String?) throws -> URL {
-    let manager = FileManager.default
-    let parents = wanted.map { [$0] } ?? ["/dev/shm", manager.temporaryDirectory.path]
-    let name = "larder-torture.\(UUID().uuidString.prefix(8))"
-    for parent in parents where manager.fileExists(atPath: parent) {
-      let folder = URL(fileURLWithPath: parent).appendingPathComponent(name)
-      do {
-        try manager.createDirectory(at: folder, withIntermediateDirectories: false)
-        return folder
-      } catch {
-        continue  // Then the next one.
-      }
-    }
-    throw Broken("cannot make a folder to work in")
-  }
-
   /// Whatever is left of it does no harm.
   static func remove(_ folder: URL) { try? FileManager.default.removeItem(at: folder) }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 import Synchronization
 
 /// Accounts in an archive: transfers that take place as a whole, addresses that nobody has twice,

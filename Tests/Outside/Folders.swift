@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// What killed programs left, copied, under another boot, with a byte flipped: what is read was
 /// written, or an error says why not, and what is lost is told.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// A day of an image cache: addresses as keys, values of 2 to 300 KB, a limit, expirations.
 enum Images {

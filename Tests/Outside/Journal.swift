@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 import Synchronization
 
 /// A log with slow followers, in this and other processes, that is resized under load.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 import Synchronization
 
 /// An archive with four indexes: queries beside updates, in this and another process.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Seconds since 1970.
 func now() -> Double { Date().timeIntervalSince1970 }
@@ -100,53 +101,13 @@ struct Peak {
 
 func megabytes(_ bytes: Int) -> String { String(format: "%.1f MiB", Double(bytes) / 1_048_576) }
 
-/// A process of this same program. It prints lines; `release()` asks it to end.
-final class Child {
-  private let process = Process()
-  private let output = Pipe()
-  private let input = Pipe()
-  private var pending = Data()
-
-  init(_ arguments: [String], by launcher: [String] = []) throws {
-    guard let program = Bundle.main.executablePath else { throw CocoaError(.fileNoSuchFile) }
-    let all = launcher + [program] + arguments
-    process.executableURL = URL(fileURLWithPath: all[0])
-    process.arguments = Array(all.dropFirst())
-    process.standardOutput = output
-    process.standardInput = input
-    // A report of a crash takes many seconds, and the signal says enough.
-    process.environment = ProcessInfo.processInfo.environment.merging(
-      ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-    try process.run()
-  }
-
-  /// The next line that it prints; nil if it has ended.
-  func line() -> String? {
-    while true {
-      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { pending = Data(pending[(end + 1)...]) }
-        return String(decoding: pending[..<end], as: UTF8.self)
-      }
-      let more = output.fileHandleForReading.availableData
-      if more.isEmpty { return nil }
-      pending += more
-    }
-  }
-
-  func kill() { end(process.processIdentifier) }
-
-  func tell(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
-
-  /// Lets it end, and passes on what it prints until then.
-  func release() { try? input.fileHandleForWriting.close() }
-
+extension Child {
   /// Prints what it prints, and takes its broken promises for this program's.
   func finish(_ name: String) {
     release()
     while let line = line() { pass(line, name) }
-    process.waitUntilExit()
-    if process.terminationReason == .uncaughtSignal {
-      broken("No process crashes", "\(name) ended by signal \(process.terminationStatus)")
+    if case .signal(let signal) = wait() {
+      broken("No process crashes", "\(name) ended by signal \(signal)")
     }
   }
 
@@ -156,17 +117,9 @@ final class Child {
     broken(parts[1], parts[2...].joined(separator: ": "))
   }
 
-  /// Ends when it is dead.
-  func wait() { process.waitUntilExit() }
-
   /// What the one who started this process says next, if it says something within that time;
   /// empty if it has released this process.
   static func order(milliseconds: Int32) -> String? {
-    var wanted = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-    if poll(&wanted, 1, milliseconds) <= 0 { return nil }
-    return readLine() ?? ""
+    hasInput(0, milliseconds) ? readLine() ?? "" : nil
   }
 }
-
-// Outside, because within the class the system's function is hidden by the method.
-private func end(_ process: Int32) { _ = kill(process, SIGKILL) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// A cache that other processes mirror by its changes, some of which are killed, and begin again
 /// where their files say.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Programs as somebody would write them who has the documentation and nothing else: ordinary
 /// sizes, default configurations, and beside each store a plain model of what it was told.
@@ -85,10 +86,6 @@ struct Program: Sendable {
 
 /// What the command line asks for.
 struct Session: Sendable {
-  struct UsageError: Error, CustomStringConvertible {
-    let description: String
-  }
-
   var program = ""
   var seed: UInt64 = 1
   var seconds = 10.0
@@ -100,43 +97,27 @@ struct Session: Sendable {
   var child: [String] = []
 
   init(_ arguments: [String]) throws {
-    var rest = arguments[...]
+    var words = CommandLineWords(arguments)
     var seconds: Double?
-    func value(_ name: String) throws -> String {
-      guard let next = rest.popFirst() else { throw UsageError(description: "\(name): no value") }
-      return next
-    }
-    while let argument = rest.popFirst() {
+    while let argument = words.next() {
       switch argument {
-      case "--directory": directory = try value(argument)
-      case "--seed": seed = try Self.number(value(argument))
-      case "--seconds": seconds = Double(try Self.number(value(argument)))
+      case "--directory": directory = try words.value()
+      case "--seed": seed = try words.number()
+      case "--seconds": seconds = Double(try words.number())
       case "--long": isLong = true
       case "--help", "-h": isHelp = true
-      case "--child":
-        child = Array(rest)
-        rest = []
+      case "--child": child = words.all()
       case _ where program.isEmpty && !argument.hasPrefix("-"): program = argument
-      default: throw UsageError(description: "'\(argument)' is not an option")
+      default: throw UsageError("'\(argument)' is not an option")
       }
     }
     self.seconds = seconds ?? (isLong ? 200 : 10)
   }
 
-  private static func number(_ text: String) throws -> UInt64 {
-    guard let number = UInt64(text) else {
-      throw UsageError(description: "'\(text)' is not a number")
-    }
-    return number
-  }
-
   /// A folder of its own, within the one that was asked for.
   mutating func makeDirectory() throws {
-    let shared = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : nil
-    let parent = directory.isEmpty ? shared ?? NSTemporaryDirectory() : directory
-    directory = parent + "/larder-outside-\(program)-\(ProcessInfo.processInfo.processIdentifier)"
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: true)
+    let wanted = directory.isEmpty ? nil : directory
+    directory = try makeWorkplace("larder-outside-\(program)", in: wanted).path
   }
 
   func removeDirectory() { try? FileManager.default.removeItem(atPath: directory) }
@@ -156,6 +137,6 @@ struct Session: Sendable {
   func start(_ child: [String], by launcher: [String] = []) throws -> Child {
     try Child(
       [program, "--directory", directory, "--seed", "\(seed)", "--seconds", "\(Int(seconds))"]
-        + (isLong ? ["--long"] : []) + ["--child"] + child, by: launcher)
+        + (isLong ? ["--long"] : []) + ["--child"] + child, by: launcher, isTold: true)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Pages of three values each; snapshots of them that are kept while they change.
 enum Pages {

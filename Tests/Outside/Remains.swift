@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Small versions of what the other programs leave, and how it is read again.
 struct Remains: Sendable {

@@ -4,6 +4,7 @@
   import Foundation
   import Larder
   import LarderRemote
+  import LarderTestSupport
 
   /// Two machines that share their entries over a server, beside a plain model: whatever one does
   /// the other sees. The server remembers no more than ten reads, and the machines' clocks are an

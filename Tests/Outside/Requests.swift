@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 import Synchronization
 
 /// Answers of a server: 200,000 keys that live for seconds, eight tasks, a loader that fails.

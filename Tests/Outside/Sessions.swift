@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// The sessions of a web site: each lives for a while after its last use, and is used far more
 /// often than it changes. Beside them URLs that are longer than what the index keeps of a key.

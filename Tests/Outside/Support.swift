@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 import Synchronization
 
 /// Prints a line, in one piece.
@@ -47,32 +48,10 @@ final class Promises: Sendable {
   }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return Self.mixed(state)
-  }
-
-  static func mixed(_ number: UInt64) -> UInt64 {
-    var mixed = number
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension Dice {
   static func mixed(_ first: Int, _ second: Int) -> UInt64 {
     mixed(mixed(UInt64(bitPattern: Int64(first))) &+ UInt64(bitPattern: Int64(second)))
   }
-
-  /// From 0 up to, but not, `limit`, which is not 0.
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-  mutating func between(_ least: Int, _ most: Int) -> Int { least + below(most - least + 1) }
-  mutating func oneIn(_ times: Int) -> Bool { below(times) == 0 }
 }
 
 /// Bytes that say whose they are: those of no other number, version or length are the same.

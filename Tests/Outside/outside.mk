@@ -11,19 +11,18 @@ OUTSIDE = $(BUILD)/debug/LarderOutside
 OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders \
   sessions bank mirror)
 
-# Each has its turn, also after one that fails.
-OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
-    $(OUTSIDE) $$program --seed $(or $(SEED),1) $(1) || failed="$$failed $$program"; \
-  done; \
-  [ -z "$$failed" ] || { echo "Promises are broken:$$failed"; exit 1; }
+# So many at a time. Each has its turn, also after one that fails.
+OUTSIDE_RUN = printf '%s\n' $(OUTSIDE_PROGRAMS) | xargs -P $(1) -I {} sh -c 'program={}; \
+  said=$$($(OUTSIDE) $$program --seed $(or $(SEED),1) $(2) 2>&1) && echo "$$said" || \
+  { echo "$$said"; echo "Promises are broken: $$program"; exit 1; }'
 
 .PHONY: outside test-outside test-long
 outside:
 	$(SWIFT_BUILD) --product LarderOutside $(WITH_TRAITS) --scratch-path $(BUILD)
 
 test-outside: outside ## use every store as a program would, beside a plain model
-	@$(OUTSIDE_RUN)
+	@$(call OUTSIDE_RUN,2)
 
 test-long: outside ## the same with larger sizes, half an hour; SECONDS, SEED
-	@$(call OUTSIDE_RUN,--long --seconds $(shell expr $(or $(SECONDS),1800) / \
+	@$(call OUTSIDE_RUN,1,--long --seconds $(shell expr $(or $(SECONDS),1800) / \
 	  $(words $(OUTSIDE_PROGRAMS))))

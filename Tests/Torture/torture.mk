@@ -8,8 +8,8 @@
 #                                       Swift
 #   make torture AREA=remote            caches over a server, which needs the trait Remote and is
 #                                       not part of `all`; torture-selftest-remote for its defects
-#   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
-#   make torture-selftest               each planted defect must be found; `make test` runs it
+#   make torture-short                  a minute and a half, as in `make test`; SEED is 1 there
+#   make torture-selftest               each planted defect must be found, or a PART=1/4
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
 #   make torture-explore                every system call of every short workload, which takes long
@@ -65,17 +65,21 @@ endif
 TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
+TORTURE_AREAS = log coding memory store large blocks
+
 .PHONY: torture torture-short torture-selftest torture-swift torture-remote \
+  $(TORTURE_AREAS:%=short-%) short-swift short-hostile short-model \
   torture-selftest-remote torture-tsan torture-asan fuzz \
   torture-explore torture-large torture-arm64 torture-arm64-16k torture-blocks fuzz-corpus
 
+# Half of the time to compile would go to the harness's own speed, and what a debugger asks for.
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_WARNINGS) -O2 -g -c $< -o $@
+	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_WARNINGS) -O1 -g1 -c $< -o $@
 
 $(TORTURE_OUT)/core/%.o: Sources/%.c $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(TORTURE_CC) $(TORTURE_FLAGS) -Werror=implicit-function-declaration -O2 -g -c $< -o $@
+	$(TORTURE_CC) $(TORTURE_FLAGS) -Werror=implicit-function-declaration -O2 -g1 -c $< -o $@
 
 TORTURE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/%.o,$(TORTURE_SOURCES))
 TORTURE_LIBRARY := $(patsubst Sources/%.c,$(TORTURE_OUT)/core/%.o,$(TORTURE_C))
@@ -109,15 +113,14 @@ TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
 
 # What needs swift-nio has a build of its own, as its tests have; optimised, for simulations.
 TORTURE_REMOTE_BUILD = .build-remote
-TORTURE_REMOTE = $(TORTURE_REMOTE_BUILD)/release/LarderRemoteTorture
+TORTURE_REMOTE = $(TORTURE_REMOTE_BUILD)/release/LarderTorture --area remote
 
 torture-remote:
-	swift build -c release --product LarderRemoteTorture --traits Remote \
+	swift build -c release --product LarderTorture --traits Remote \
 	  --scratch-path $(TORTURE_REMOTE_BUILD) $(SWIFT_FLAGS)
 
 torture-selftest-remote: torture-remote ## likewise, of caches over a server
-	@TORTURE_REMOTE="$(TORTURE_REMOTE)" TORTURE_OUT="$(TORTURE_OUT)" \
-	  sh Tests/LarderRemoteTorture/selftest.sh
+	+@$(SELFTEST) Tests/LarderTorture/Remote/defects.txt
 
 ifeq ($(AREA),remote)
 torture: torture-remote
@@ -137,28 +140,39 @@ torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECOND
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
-torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
-	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
-	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
-	  --seed $(or $(SEED),1))
-	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1)))
-	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
-	  --seed $(or $(SEED),1))
+# Side by side, the longest first. The seconds are those of the families that go on for as long as
+# they are let.
+SHORT_IN_C = $(if $(filter all,$(AREA)),store log memory coding,$(TORTURE_IN_C))
+SHORT_SECONDS = $(or $(SHORT_$@),8)
+SHORT_short-log = 4
+SHORT_short-store = 5
+SHORT_short-coding = 1
+
+torture-short: $(firstword $(SHORT_IN_C:%=short-%)) $(if $(TORTURE_IN_SWIFT),short-swift) \
+  $(if $(TORTURE_MODELS),short-hostile short-model) $(SHORT_IN_C:%=short-%)
+
+$(TORTURE_AREAS:%=short-%): short-%: $(TORTURE_OUT)/larder-torture
+	$< --area $* --short --seconds $(SHORT_SECONDS) --seed $(or $(SEED),1)
+
+short-swift: torture-swift
+	$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short --seed $(or $(SEED),1)
+
+short-hostile:
+	+@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1))
+
+short-model: $(TORTURE_OUT)/log-model
+	$< $(or $(SEED),1)
 endif
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
+SELFTEST = $(foreach name,TORTURE_OUT TORTURE_CC TORTURE_FLAGS TORTURE_LINK TORTURE_OBJECTS \
+  TORTURE_INCLUDES TORTURE_SWIFT TORTURE_REMOTE TORTURE_TSAN_CC ASAN_FLAGS HOSTILE \
+  HOSTILE_OBJECTS C_SOURCES STORE_SOURCES LMDB_LIBS FUZZ_CC FUZZ_SWIFTC \
+  MAKE,$(name)="$($(name))") \
+  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" sh $(TORTURE_DIR)/selftest.sh
+
 torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect
-	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
-	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
-	  HOSTILE_CC="$(TORTURE_TSAN_CC)" HOSTILE_FLAGS="$(HOSTILE_FLAGS)" HOSTILE_OUT="$(HOSTILE_OUT)" \
-	  HOSTILE="$(HOSTILE)" HOSTILE_SOURCES="$(HOSTILE_SOURCES)" MAKE="$(MAKE)" \
-	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
-	  TORTURE_OBJECTS="$(TORTURE_OBJECTS)" C_SOURCES="$(C_SOURCES)" \
-	  STORE_SOURCES="$(STORE_SOURCES)" \
-	  sh $(TORTURE_DIR)/selftest.sh
-	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
-	  SWIFTC="$(FUZZ_SWIFTC)" CORE_CFLAGS="$(TORTURE_INCLUDES)" LMDB_LIBS="$(LMDB_LIBS)" \
-	  sh Tests/LarderTorture/selftest.sh
+	+@$(SELFTEST) $(TORTURE_DIR)/defects.txt Tests/LarderTorture/defects.txt
 
 torture-explore: $(TORTURE_OUT)/larder-torture
 	$< --family store-explore --whole --seed $(or $(SEED),1)
@@ -181,11 +195,11 @@ torture-arm64 torture-arm64-16k:
 define sanitized
 $(TORTURE_OUT)/$(1)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $$(@D)
-	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g -c $$< -o $$@
+	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g1 -c $$< -o $$@
 
 $(TORTURE_OUT)/$(1)/core/%.o: Sources/%.c $(TORTURE_H)
 	@mkdir -p $$(@D)
-	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g -c $$< -o $$@
+	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g1 -c $$< -o $$@
 
 $(TORTURE_OUT)/larder-torture-$(1): \
     $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/$(1)/%.o,$(TORTURE_SOURCES)) \
@@ -201,8 +215,8 @@ torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
 	TSAN_OPTIONS="halt_on_error=1 exitcode=66" $< --family concurrency \
 	  --family store-concurrency --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
 
-$(eval $(call sanitized,asan,-fsanitize=address$(TORTURE_COMMA)undefined \
-  -fno-sanitize-recover=all,$(TORTURE_LINK)))
+ASAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all
+$(eval $(call sanitized,asan,$$(ASAN_FLAGS),$(TORTURE_LINK)))
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
 	$< --area $(AREA) --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
@@ -225,34 +239,25 @@ $(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_
 
 # Stores as somebody makes them who knows the formats, with every checksum mended, in processes
 # under the sanitizers. LMDB_SOURCE, a folder with mdb.c, has LMDB under them as well.
-HOSTILE_OUT := $(FUZZ_OUT)/hostile
-HOSTILE := $(HOSTILE_OUT)/larder-hostile
-HOSTILE_SOURCES := $(wildcard $(TORTURE_DIR)/hostile/*.c)
-HOSTILE_FLAGS = -std=c11 -D_GNU_SOURCE $(TORTURE_INCLUDES) -iquote $(TORTURE_DIR)/hostile \
-  -iquote $(TORTURE_DIR)/harness -pthread -O1 -g -fsanitize=address,undefined \
-  -fno-sanitize-recover=all
-HOSTILE_OBJECTS := $(patsubst %.c,$(HOSTILE_OUT)/%.o,$(HOSTILE_SOURCES) $(TORTURE_C))
+HOSTILE := $(TORTURE_OUT)/larder-hostile
+HOSTILE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/asan/%.o,$(wildcard \
+  $(TORTURE_DIR)/hostile/*.c))
 LMDB_SOURCE ?=
-HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(HOSTILE_OUT)/mdb.o $(HOSTILE_OUT)/midl.o,$(LMDB_LIBS))
+HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(addprefix $(TORTURE_OUT)/asan/,mdb.o midl.o),$(LMDB_LIBS))
 
 # Skipped where the compiler has no sanitizers.
 HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" \
   sh $(TORTURE_DIR)/hostile/run.sh $(HOSTILE) $(1)
 
-$(HOSTILE_OUT)/Tests/%.o: Tests/%.c $(wildcard $(TORTURE_DIR)/hostile/*.h) $(TORTURE_H)
-	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(TORTURE_WARNINGS) -c $< -o $@
+$(HOSTILE_OBJECTS): $(wildcard $(TORTURE_DIR)/hostile/*.h)
 
-$(HOSTILE_OUT)/Sources/%.o: Sources/%.c $(TORTURE_H)
-	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) -c $< -o $@
-
-$(HOSTILE_OUT)/%.o: $(LMDB_SOURCE)/%.c
+$(TORTURE_OUT)/asan/%.o: $(LMDB_SOURCE)/%.c
 	$(TORTURE_TSAN_CC) -O1 -g -w -pthread -fsanitize=address -c $< -o $@
 
-$(HOSTILE): $(HOSTILE_OBJECTS) $(filter %.o,$(HOSTILE_LMDB))
-	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
-	  $(HOSTILE_OBJECTS) $(HOSTILE_LMDB) -o $@
+$(HOSTILE): $(HOSTILE_OBJECTS) $(TORTURE_LIBRARY:$(TORTURE_OUT)/%=$(TORTURE_OUT)/asan/%) \
+    $(filter %.o,$(HOSTILE_LMDB))
+	$(TORTURE_TSAN_CC) -pthread $(ASAN_FLAGS) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
+	  $^ $(filter-out %.o,$(HOSTILE_LMDB)) -o $@
 
 # LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
 FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
@@ -289,7 +294,7 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
-	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
+	$(if $(filter store all,$(AREA)),+@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
 	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
 	$(if $(filter tool,$(AREA)),$(BUILD_TESTS))
 	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \

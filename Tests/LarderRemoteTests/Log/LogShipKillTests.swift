@@ -37,7 +37,7 @@
     private func kill(
       _ role: String, _ reader: StreamReader, write: () throws -> Void = {}
     ) async throws {
-      let process = try Child("LarderShipper", [role, url.path, "\(redis.port)"])
+      let process = try Child("LarderRemoteMachine", [role, url.path, "\(redis.port)"])
       let isIdle = Int.random(in: 0..<Self.idleKills, using: &random) == 0
       let wanted = Int64.random(in: 1...400, using: &random)
       let before = try await reader.count

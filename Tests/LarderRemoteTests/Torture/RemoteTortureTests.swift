@@ -23,8 +23,8 @@
 
     private func torture(_ arguments: [String]) throws -> (status: Int32, output: String) {
       let process = Process()
-      process.executableURL = builtProducts.appendingPathComponent("LarderRemoteTorture")
-      process.arguments = arguments
+      process.executableURL = builtProducts.appendingPathComponent("LarderTorture")
+      process.arguments = ["--area", "remote"] + arguments
       let output = Pipe()
       process.standardOutput = output
       try process.run()

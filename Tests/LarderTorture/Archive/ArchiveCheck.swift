@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 extension ArchiveSubject {
   /// Throws unless all elements are those of the model, however one asks for them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Hurts the files of an archive: no crash, no element that nobody recorded under that key, and
 /// what is not hurt is there.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Kills whoever records elements, and looks at what is left: every step that was acknowledged,
 /// and indexes that find what a scan finds.

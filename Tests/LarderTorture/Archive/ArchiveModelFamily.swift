@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Random calls and queries beside a model that is too simple to be wrong.
 enum ArchiveModelFamily {

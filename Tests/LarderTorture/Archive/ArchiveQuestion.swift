@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// A query, and what it means: the same on an array.
 struct ArchiveQuestion: CustomStringConvertible {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import LarderTestSupport
 
 /// One call that changes an archive.
 enum ArchiveStep {

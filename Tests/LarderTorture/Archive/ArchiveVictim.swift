@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// How the lives of a case go: the same for the victim and for who kills it.
 struct ArchivePlan {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// What the archives that are hurt consist of. All of it follows from a key and a version.
 struct Exhibit: Codable, Identifiable, Equatable, Sendable {

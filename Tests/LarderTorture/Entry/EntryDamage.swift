@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Hurts the files of a cache: no crash, nothing that nobody stored under that key, and a value's
 /// damage is the miss of its entry alone.

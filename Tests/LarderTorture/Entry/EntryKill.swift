@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Kills whoever edits entries, and looks at what is left: every step that was acknowledged, and
 /// each entry wholly old or wholly new.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Random calls beside a model that is too simple to be wrong.
 enum EntryModelFamily {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 // What is held for longer than a call: editors and snapshots.
 extension EntryWorld {

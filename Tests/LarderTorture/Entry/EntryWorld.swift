@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// A cache and its model, with the editors and snapshots that somebody holds at the moment.
 struct EntryWorld {

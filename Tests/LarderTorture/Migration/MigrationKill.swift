@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Kills whoever migrates an archive, again and again, and looks at what is left: each element
 /// once, of the last version, found by its index.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// What is migrated, the same for the victim and for who kills it.
 struct MigrationPlan {

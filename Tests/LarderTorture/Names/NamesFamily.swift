@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 
 /// Stores of one name: the process goes to other folders, stores are renamed, deleted and made anew
 /// while handles are open, and no handle ever changes a file that is not its own.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Kills whoever does a queue's jobs, and looks at what was done: each job at least once, none
 /// again that was acknowledged, repeats for no more than the leases that a kill ended, and each

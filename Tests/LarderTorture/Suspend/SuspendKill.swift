@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Larder
+import LarderTestSupport
 
 /// Kills whoever writes while it is suspended and resumed, and looks at what is left: every step
 /// that was acknowledged, and none twice.

@@ -277,6 +277,7 @@ static tally run_jobs(torture *run, torture_family function) {
     tally *tallies = shared_memory(run->jobs * sizeof *tallies);
     pid_t *children = calloc(run->jobs, sizeof *children);
     torture own = *run;
+    own.tallies = tallies;
     make_directory(run->directory);
     for (own.job = 0; children && own.job < run->jobs; own.job++) {
         own.tally = &tallies[own.job];

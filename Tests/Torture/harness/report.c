@@ -28,12 +28,17 @@ void *shared_memory(size_t size) {
     return memory;
 }
 
-bool torture_goes_on(const torture *run) {
-    if (run->stop_at_failure && atomic_load(&run->tally->failures) > 0) {
-        return false;
+/** Whether the run is to end at a failure, and there was one. */
+static bool is_stopped(const torture *run) {
+    for (unsigned i = 0; run->stop_at_failure && i < run->jobs; i++) {
+        if (atomic_load(&run->tallies[i].failures) > 0) {
+            return true;
+        }
     }
-    return now_ns() < run->deadline_ns;
+    return false;
 }
+
+bool torture_goes_on(const torture *run) { return !is_stopped(run) && now_ns() < run->deadline_ns; }
 
 bool torture_unhurt(const torture *run) { return !atomic_load(&run->tally->failed_already); }
 
@@ -71,7 +76,13 @@ bool torture_next_case(torture *run, rng *random) {
     return true;
 }
 
+/** This process is one that a guard waits for, or one of that one's. */
+static bool is_guarded;
+
 void torture_trial(torture *run) {
+    if (is_guarded && is_stopped(run)) {
+        _exit(0);
+    }
     atomic_store(&run->tally->failed_already, 0);
     atomic_fetch_add(&run->tally->trials, 1);
     show_progress(run);
@@ -104,6 +115,9 @@ void torture_fail(torture *run, const char *format, ...) {
                      (unsigned long long)run->seed, (unsigned long long)run->case_index);
     if (write(STDOUT_FILENO, text, (size_t)used) < 0) {
         abort();
+    }
+    if (is_guarded && is_stopped(run)) {
+        alarm(1); // What is left of the trial tells nothing more, and may wait in vain.
     }
 }
 
@@ -150,6 +164,9 @@ static bool ended_well(torture *run, pid_t child) {
 
 bool torture_guard(torture *run, unsigned limit_seconds, void (*body)(torture *, void *),
                    void *context) {
+    if (is_stopped(run)) {
+        return false;
+    }
     fflush(NULL);
     pid_t child = fork();
     if (child < 0) {
@@ -157,6 +174,7 @@ bool torture_guard(torture *run, unsigned limit_seconds, void (*body)(torture *,
         return false;
     }
     if (child == 0) {
+        is_guarded = true;
         alarm(limit_seconds);
         body(run, context);
         _exit(0);
@@ -168,7 +186,8 @@ void torture_guard_each(torture *run, uint64_t count, unsigned limit_seconds, bo
                         void (*body)(torture *, void *, uint64_t), void *context) {
     tally *shared = run->tally;
     atomic_store(&shared->step, 0);
-    while (atomic_load(&shared->step) < count && (complete || torture_goes_on(run))) {
+    while (atomic_load(&shared->step) < count && !is_stopped(run) &&
+           (complete || torture_goes_on(run))) {
         fflush(NULL);
         pid_t child = fork();
         if (child < 0) {
@@ -176,6 +195,7 @@ void torture_guard_each(torture *run, uint64_t count, unsigned limit_seconds, bo
             return;
         }
         if (child == 0) {
+            is_guarded = true;
             uint64_t index = atomic_load(&shared->step);
             for (; index < count && (complete || torture_goes_on(run)); index++) {
                 atomic_store(&shared->step, index);

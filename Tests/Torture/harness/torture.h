@@ -62,6 +62,8 @@ typedef struct torture {
     /** Where files go; this family's own. */
     char directory[512];
     tally *tally;
+    /** Those of all processes that share the cases. */
+    const tally *tallies;
 } torture;
 
 typedef void (*torture_family)(torture *run);

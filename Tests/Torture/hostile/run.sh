@@ -7,7 +7,7 @@ program=$1
 shift
 log=$program.log
 mkdir -p "$(dirname "$program")"
-if ! "$MAKE" -s -j2 "$program" >"$log" 2>&1; then
+if ! "$MAKE" -s "$program" >"$log" 2>&1; then
     if echo 'int main(void) { return 0; }' |
         $CC -fsanitize=address,undefined -x c - -o "$program.probe" 2>/dev/null; then
         cat "$log"

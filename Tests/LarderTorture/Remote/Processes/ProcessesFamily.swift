@@ -2,17 +2,18 @@
 
 #if Remote
   import Foundation
+  import LarderTestSupport
 
   /// Histories of processes with a cache each, over a real server and a proxy, while this process
   /// kills, cuts, stalls and flushes.
   struct ProcessesFamily {
-    private let options: Options
+    private let options: RemoteOptions
     private static let toldFailures = 3
 
-    init(_ options: Options) { self.options = options }
+    init(_ options: RemoteOptions) { self.options = options }
 
     func run() throws -> Int32 {
-      let folder = try Workplace.make()
+      let folder = try makeWorkplace("larder-torture")
       defer { try? FileManager.default.removeItem(at: folder) }
       let start = Date()
       let seconds = options.seconds ?? 60
@@ -84,25 +85,6 @@
       \(cuts) connections cut or stalled, \(flushes) flushes, \(moves) moves of slots, \
       \(failures) failed
       """
-    }
-  }
-
-  /// Folders to work in.
-  enum Workplace {
-    /// A new one, in memory where that can be had.
-    static func make() throws -> URL {
-      let manager = FileManager.default
-      let name = "larder-remote-torture.\(UUID().uuidString.prefix(8))"
-      for parent in ["/dev/shm", manager.temporaryDirectory.path] {
-        let folder = URL(fileURLWithPath: parent).appendingPathComponent(name)
-        do {
-          try manager.createDirectory(at: folder, withIntermediateDirectories: false)
-          return folder
-        } catch {
-          continue  // Then the next one.
-        }
-      }
-      throw Broken("cannot make a folder to work in")
     }
   }
 #endif

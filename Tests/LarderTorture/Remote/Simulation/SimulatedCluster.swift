@@ -2,6 +2,7 @@
 
 #if Remote
   import LarderRemote
+  import LarderTestSupport
 
   /// Three servers that share the slots, which move between them.
   ///

@@ -4,6 +4,7 @@
   import Larder
   import LarderCore
   import LarderRemote
+  import LarderTestSupport
 
   /// A few machines, a server or a cluster, and a network, from one seed: what each does and what
   /// befalls them.
@@ -41,7 +42,7 @@
     }
 
     /// - Parameter isCluster: nil: the seed decides.
-    init(seed: UInt64, _ plant: Plant?, isCluster: Bool? = nil) throws {
+    init(seed: UInt64, _ plant: RemotePlant?, isCluster: Bool? = nil) throws {
       loop.reset()
       ChanceOfAll.dice = Dice(seed, salt: 1)
       var dice = Dice(seed, salt: 2)
@@ -69,7 +70,7 @@
       networks[0].heard = { [unowned self] machine, sent in heed(machine, since: sent) }
     }
 
-    private func add(_ machine: Int, _ seed: UInt64, _ plant: Plant?) throws {
+    private func add(_ machine: Int, _ seed: UInt64, _ plant: RemotePlant?) throws {
       let salt = UInt64(machine * 10)
       let nodes = NodeEvents()
       let base =
@@ -115,7 +116,7 @@
 
     /// What the library has for a cluster, over simulated connections.
     private func clusterConnection(
-      _ machine: Int, _ seed: UInt64, _ plant: Plant?, _ nodes: NodeEvents
+      _ machine: Int, _ seed: UInt64, _ plant: RemotePlant?, _ nodes: NodeEvents
     ) throws -> any RemoteConnection {
       var server = RemoteServer(host: "127.0.0.1", port: 7000 + dice.below(servers.count))
       server.timeout = .nanoseconds(Int64(SimulatedConnection.timeout))

@@ -15,7 +15,7 @@
     }
 
     private let base: any RemoteConnection
-    private let plant: Plant?
+    private let plant: RemotePlant?
     /// Of the connections beneath, in a cluster.
     private let nodes: NodeEvents
     private let pause: @Sendable () async -> Void
@@ -29,7 +29,7 @@
     ///   - pause: Waits for as long as a reply may be delayed.
     ///   - sending: Called with what the tier sends, in its task.
     init(
-      _ base: any RemoteConnection, _ plant: Plant?, _ nodes: NodeEvents = NodeEvents(),
+      _ base: any RemoteConnection, _ plant: RemotePlant?, _ nodes: NodeEvents = NodeEvents(),
       pause: @escaping @Sendable () async -> Void,
       sending: @escaping @Sendable ([RemoteCommand]) -> Void = { _ in }
     ) {

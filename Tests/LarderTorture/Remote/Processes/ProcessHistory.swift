@@ -2,6 +2,7 @@
 
 #if Remote
   import Foundation
+  import LarderTestSupport
 
   /// One history: starts the processes, hurts them and their server until they are done, and has
   /// what they recorded checked.
@@ -13,7 +14,7 @@
       var diedAt: UInt64?
     }
 
-    private let options: Options
+    private let options: RemoteOptions
     private let folder: URL
     private let seconds: Double
     private let seed: UInt64
@@ -35,7 +36,7 @@
     private var tally = Tally()
 
     init(
-      _ seed: UInt64, _ options: Options, _ parent: URL, isCluster: Bool, seconds: Double
+      _ seed: UInt64, _ options: RemoteOptions, _ parent: URL, isCluster: Bool, seconds: Double
     ) throws {
       self.options = options
       self.seed = seed
@@ -72,8 +73,8 @@
       }
       for slot in slots.indices {
         for place in slots[slot].indices where slots[slot][place].diedAt == nil {
-          let status = slots[slot][place].child.wait()
-          if status != 0 { throw Broken("a process ended with \(status)") }
+          let ending = slots[slot][place].child.wait()
+          if ending != .status(0) { throw Broken("a process ended with \(ending)") }
           slots[slot][place].diedAt = monotonicTime()
         }
       }
@@ -103,7 +104,7 @@
       orders.ahead = Double(dice.between(-1, 1)) * Double(dice.below(100_000_000))
       machineCount += 1
       tally.processes += 1
-      slots[slot].append(Machine(child: try Child(orders.arguments), orders: orders))
+      slots[slot].append(Machine(child: try Child(remote: orders.arguments), orders: orders))
     }
 
     // MARK: - What goes wrong

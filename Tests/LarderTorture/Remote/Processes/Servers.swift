@@ -3,6 +3,7 @@
 #if Remote
   import Foundation
   import LarderRemote
+  import LarderTestSupport
 
   /// One server, or the three masters of a cluster, each behind a proxy. They keep their ports and,
   /// in a cluster, their slots when they are killed.

@@ -5,17 +5,18 @@
   import Larder
   import LarderCore
   import LarderRemote
+  import LarderTestSupport
 
   /// A server that is gone for a minute under load, once frozen and once killed: what is in memory
   /// is read all the while, what is not fails within the time-out, and afterwards all is as before,
   /// by itself.
   struct OutageFamily {
-    private let options: Options
+    private let options: RemoteOptions
 
-    init(_ options: Options) { self.options = options }
+    init(_ options: RemoteOptions) { self.options = options }
 
     func run() throws -> Int32 {
-      let folder = try Workplace.make()
+      let folder = try makeWorkplace("larder-torture")
       defer { try? FileManager.default.removeItem(at: folder) }
       // Both, and as much again for what is before and after.
       let seconds = (options.seconds ?? 60) / 4
@@ -50,7 +51,7 @@
     private let load = Load()
 
     init(
-      in folder: String, _ seconds: Double, isKilled: Bool, isShort: Bool, _ plant: Plant?
+      in folder: String, _ seconds: Double, isKilled: Bool, isShort: Bool, _ plant: RemotePlant?
     ) throws {
       (self.folder, self.seconds) = (folder, seconds)
       (self.isKilled, self.isShort) = (isKilled, isShort)

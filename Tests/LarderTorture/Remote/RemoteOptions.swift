@@ -2,9 +2,10 @@
 
 #if Remote
   import Foundation
+  import LarderTestSupport
 
   /// What the command line asks for.
-  struct Options {
+  struct RemoteOptions {
     enum Family: String, CaseIterable {
       case simulation, processes, outage
 
@@ -33,7 +34,7 @@
     /// How many seeds to simulate; nil: as many as there is time for.
     var count: Int?
     var operations = 1_000_000
-    var plant: Plant?
+    var plant: RemotePlant?
     var isShort = false
     var stops = false
     var isHelp = false
@@ -50,7 +51,7 @@
         "  \(family.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)) \(family.summary)"
       }
       return """
-        Usage: LarderRemoteTorture [options]
+        Usage: LarderTorture --area remote [options]
 
         Hurts caches over a server in every way they must survive, for about a minute,
         and checks that no read was older than promised. Prints one line for each
@@ -66,65 +67,39 @@
           --short           a few seconds
           --stop            stop at the first failure
           --plant NAME      behave as if the library had a defect, which is then to be
-                            found: \(Plant.allCases.map(\.rawValue).joined(separator: ", "))
+                            found: \(RemotePlant.allCases.map(\.rawValue).joined(separator: ", "))
           --help            this text
 
         Families:
         \(families.joined(separator: "\n"))
 
         Examples:
-          LarderRemoteTorture --seconds 120
-          LarderRemoteTorture --family simulation --seed 42 --count 1
+          LarderTorture --area remote --seconds 120
+          LarderTorture --area remote --family simulation --seed 42 --count 1
         """
     }
 
     init(_ arguments: some Sequence<String>) throws(UsageError) {
-      var rest = Array(arguments)[...]
-      while let argument = rest.popFirst() {
-        func value() throws(UsageError) -> String {
-          guard let next = rest.popFirst() else { throw UsageError("\(argument) needs a value") }
-          return next
-        }
-        func number() throws(UsageError) -> UInt64 {
-          let text = try value()
-          guard let number = UInt64(text) else {
-            throw UsageError("\(argument) takes a number, not '\(text)'")
-          }
-          return number
-        }
+      var words = CommandLineWords(arguments)
+      while let argument = words.next() {
         switch argument {
-        case "--family":
-          let name = try value()
-          guard let family = Family(rawValue: name) else {
-            throw UsageError("no family is called '\(name)'")
-          }
-          families = [family]
-        case "--seconds": seconds = Double(try number())
-        case "--seed": seed = try number()
-        case "--count": count = Int(clamping: try number())
-        case "--operations": operations = max(1, Int(clamping: try number()))
-        case "--plant":
-          let name = try value()
-          guard let plant = Plant(rawValue: name) else {
-            throw UsageError("no defect is called '\(name)'")
-          }
-          self.plant = plant
-        case "--jobs": jobs = max(1, Int(clamping: try number()))
-        case "--job": job = Int(clamping: try number())
-        case "--servers":
-          let name = try value()
-          guard let servers = Servers(rawValue: name) else {
-            throw UsageError("--servers takes 'one' or 'cluster', not '\(name)'")
-          }
-          self.servers = servers
+        case "--area": _ = try words.value()
+        case "--family": families = [try words.choice("family", Family.self)]
+        case "--seconds": seconds = Double(try words.number())
+        case "--seed": seed = try words.number()
+        case "--count": count = Int(clamping: try words.number())
+        case "--operations": operations = max(1, Int(clamping: try words.number()))
+        case "--plant": plant = try words.choice("defect", RemotePlant.self)
+        case "--jobs": jobs = max(1, Int(clamping: try words.number()))
+        case "--job": job = Int(clamping: try words.number())
+        case "--servers": servers = try words.choice("kind of servers", Servers.self)
         case "--short": isShort = true
         case "--stop": stops = true
         case "--help", "-h": isHelp = true
         case "--work": duty = .work
         case "--client":
           duty = .client
-          client = Array(rest)
-          rest = []
+          client = words.all()
         default: throw UsageError("'\(argument)' is not an option")
         }
       }
@@ -156,9 +131,11 @@
       say("seed \(seed)")
       var failed = 0
       for family in families {
-        let ending = try Child(work(family)).wait()
-        if ending != 0 { failed += 1 }
-        if ending > 1 { say("FAILED \(family.rawValue): the process ended with \(ending)") }
+        let ending = try Child(remote: work(family)).wait()
+        if ending != .status(0) { failed += 1 }
+        if ending != .status(0) && ending != .status(1) {
+          say("FAILED \(family.rawValue): the process ended with \(ending)")
+        }
       }
       say("\(families.count - failed) passed, \(failed) failed")
       return failed > 0 ? 1 : 0
@@ -167,7 +144,9 @@
     /// What a process is told that does a family's work.
     private func work(_ family: Family) -> [String] {
       let time = seconds ?? (isShort ? 6 : 60)
-      var arguments = ["--work", "--family", family.rawValue, "--seed", "\(seed)"]
+      var arguments = [
+        "--area", "remote", "--work", "--family", family.rawValue, "--seed", "\(seed)",
+      ]
       arguments += ["--seconds", "\(max(1, Int(time) / families.count))"]
       arguments += ["--operations", "\(operations)", "--jobs", "\(jobs)"]
       if let count { arguments += ["--count", "\(count)"] }
@@ -182,39 +161,13 @@
     func simulation(_ job: Int) -> [String] { work(.simulation) + ["--job", "\(job)"] }
   }
 
-  func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
-
-  /// A process of this same program.
-  final class Child {
-    private let process = Process()
-
-    /// - Parameter output: Where it writes to; nil: where this process does.
-    init(_ arguments: [String], output: Pipe? = nil) throws {
-      guard let program = Bundle.main.executableURL else {
-        throw Broken("this program has no file")
-      }
-      process.executableURL = program
-      process.arguments = arguments
-      if let output { process.standardOutput = output }
-      process.standardInput = FileHandle.nullDevice
-      // Swift's own report of a crash would outlive the process and hold its output.
-      process.environment = ProcessInfo.processInfo.environment.merging(
-        ["SWIFT_BACKTRACE": "enable=no", "SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 }
-      try process.run()
-    }
-
-    var isRunning: Bool { process.isRunning }
-
-    func kill() { end(process.processIdentifier) }
-
-    /// - Returns: Its status, or more than 1000 for a signal.
-    func wait() -> Int32 {
-      process.waitUntilExit()
-      let status = process.terminationStatus
-      return process.terminationReason == .exit ? status : 1000 + status
+  extension Child {
+    /// One of this area, with an order of sets and dictionaries that follows from the seed.
+    ///
+    /// - Parameter isHeard: Whether its output is read here.
+    convenience init(remote arguments: [String], isHeard: Bool = false) throws {
+      try self.init(
+        arguments, environment: ["SWIFT_DETERMINISTIC_HASHING": "1"], isHeard: isHeard)
     }
   }
-
-  // Outside, because within the class the system's function is hidden by its method.
-  private func end(_ process: Int32) { _ = kill(process, SIGKILL) }
 #endif

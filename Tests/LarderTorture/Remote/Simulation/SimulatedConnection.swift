@@ -3,6 +3,7 @@
 #if Remote
   import LarderCore
   import LarderRemote
+  import LarderTestSupport
 
   /// A connection as `RedisConnection` has it, over a simulated network: it connects when it is
   /// needed and again when it is lost, gives up a server that does not answer in time, and asks one

@@ -4,6 +4,7 @@
   import Foundation
   import Larder
   import LarderCore
+  import LarderTestSupport
 
   /// A tier between memory and the server, as a disk is, where each call takes a while, and others
   /// come between.

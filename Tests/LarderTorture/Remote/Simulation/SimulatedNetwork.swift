@@ -2,6 +2,7 @@
 
 #if Remote
   import LarderRemote
+  import LarderTestSupport
 
   /// What lies between machines and a server: it delays, each connection for itself; it loses
   /// what is under way when a connection is cut; and it may tell nobody that one is.

@@ -2,16 +2,17 @@
 
 #if Remote
   import Foundation
+  import LarderTestSupport
 
   /// Simulates one seed after the other, some of them twice: the same seed has the same trace. The
   /// seeds are shared out to some processes.
   struct SimulationFamily {
-    private let options: Options
+    private let options: RemoteOptions
     /// One in so many seeds is simulated twice.
     private static let repeats: UInt64 = 50
     private static let toldFailures = 3
 
-    init(_ options: Options) { self.options = options }
+    init(_ options: RemoteOptions) { self.options = options }
 
     func run() throws -> Int32 {
       if let job = options.job {
@@ -23,26 +24,29 @@
       // The first failure is that of the first seed that has one.
       options.jobs = options.stops ? 1 : max(1, min(options.jobs, options.count ?? .max))
       let parts = try (0..<options.jobs).map { job in
-        let output = Pipe()
-        return (child: try Child(options.simulation(job), output: output), output: output)
+        try Child(remote: options.simulation(job), isHeard: true)
       }
       var sum = Sum()
-      for part in parts { sum.add(try read(part.output)) }
+      for part in parts { sum.add(try read(part)) }
       // What a process wrote is read to its end, so it waits for nothing.
-      for part in parts where part.child.wait() != 0 { throw Broken("a simulating process failed") }
+      for part in parts where part.wait() != .status(0) {
+        throw Broken("a simulating process failed")
+      }
       let time = Date().timeIntervalSince(start)
       say("simulation \(sum), \(options.jobs) at a time, \(String(format: "%.1f", time)) s")
       return sum.failures > 0 ? 1 : 0
     }
 
     /// Shows what a process says, but for its last line, which is the sum.
-    private func read(_ output: Pipe) throws -> Sum {
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-      guard let sum = lines.popLast().flatMap({ Sum(line: $0) }) else {
-        throw Broken("a simulating process ended early: \(text)")
+    private func read(_ part: Child) throws -> Sum {
+      var last: String?
+      while let line = part.line() {
+        if let last { say(last) }
+        last = line
       }
-      for line in lines { say(String(line)) }
+      guard let sum = last.flatMap({ Sum(line: $0[...]) }) else {
+        throw Broken("a simulating process ended early: \(last ?? "")")
+      }
       return sum
     }
 

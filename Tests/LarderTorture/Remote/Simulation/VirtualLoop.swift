@@ -3,6 +3,7 @@
 #if Remote
   import Foundation
   import LarderCore
+  import LarderTestSupport
 
   /// Runs every task of the process on one thread, in the order in which they become runnable, and
   /// has a time of its own, which moves on when none is.
@@ -251,11 +252,5 @@
       }
       return drawn[0] == drawn[1]
     }
-  }
-
-  /// What did not work in the harness itself.
-  struct Broken: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
   }
 #endif

@@ -2,7 +2,7 @@
 
 /// Defects that a tier over a server could have. They are planted between the tier and its
 /// connection, which behaves as if the tier had them, to show that they are found.
-enum Plant: String, CaseIterable, Sendable {
+enum RemotePlant: String, CaseIterable, Sendable {
   /// What a machine writes it does not have tracked: `NOLOOP` ends that.
   case untrackedWrites = "noloop"
   /// What a server forgets or evicts to make room for a machine's own command it does not tell that

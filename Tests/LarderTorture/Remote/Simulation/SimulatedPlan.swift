@@ -2,6 +2,7 @@
 
 #if Remote
   import LarderRemote
+  import LarderTestSupport
 
   /// What of a simulation its seed decides at the beginning.
   struct SimulatedPlan {

@@ -22,7 +22,7 @@
   /// A connection to one server of a cluster, with a defect if it is to have one.
   final class PlantedNode: RemoteConnection {
     private let base: any RemoteConnection
-    private let plant: Plant?
+    private let plant: RemotePlant?
     private let events: NodeEvents
     private let asking: @Sendable () -> UInt64
     private let asked: @Sendable (UInt64) -> Void
@@ -31,7 +31,7 @@
     ///   - asking: Called before the server is asked for its map of the cluster.
     ///   - asked: Called when it has answered that, with what the other one returned.
     init(
-      _ base: any RemoteConnection, _ plant: Plant?, _ events: NodeEvents,
+      _ base: any RemoteConnection, _ plant: RemotePlant?, _ events: NodeEvents,
       asking: @escaping @Sendable () -> UInt64 = { 0 },
       asked: @escaping @Sendable (UInt64) -> Void = { _ in }
     ) {

@@ -5,6 +5,7 @@
   import Larder
   import LarderCore
   import LarderRemote
+  import LarderTestSupport
   import Synchronization
 
   /// What a client is told.
@@ -21,7 +22,7 @@
     var keys = 0
     var tasks = 0
     var seconds = 0.0
-    var plant: Plant?
+    var plant: RemotePlant?
     var localLifetime = 0
     var disconnection = Disconnection.drop
     var hasLarge = false
@@ -31,7 +32,8 @@
 
     var arguments: [String] {
       [
-        "--client", ports.map(String.init).joined(separator: ","), file, "\(capacity)", folder,
+        "--area", "remote", "--client", ports.map(String.init).joined(separator: ","), file,
+        "\(capacity)", folder,
         "\(machine)", "\(seed)", "\(operations)", "\(keys)", "\(tasks)", "\(seconds)",
         plant?.rawValue ?? "", "\(localLifetime)", "\(disconnection.number)", "\(ahead)",
         "\(pollInterval)", "\(hasLarge)",
@@ -52,7 +54,7 @@
       (file, self.capacity, folder) = (words[1], capacity, words[3])
       (self.machine, self.seed, self.operations) = (machine, seed, operations)
       (self.keys, self.tasks, self.seconds) = (keys, tasks, seconds)
-      plant = Plant(rawValue: words[10])
+      plant = RemotePlant(rawValue: words[10])
       (self.localLifetime, self.ahead, self.pollInterval) = (localLifetime, ahead, pollInterval)
       self.disconnection = Disconnection(disconnection)
       self.hasLarge = hasLarge
