@@ -198,14 +198,22 @@ let package = Package(
       swiftSettings: swift),
     .target(
       name: "LarderRemote", dependencies: ["Larder", "LarderCore"] + nio, swiftSettings: swift),
-    .executableTarget(
-      name: "LarderTool",
+    // What needs no Larder of the command, to be compiled beside Larder instead of after it.
+    .target(
+      name: "LarderLogTool",
       dependencies: [
-        "Larder", "LarderCore",
+        "LarderCore",
         .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: swift),
+      path: "Sources/LarderTool", sources: ["Log", "Support"], swiftSettings: swift),
+    .executableTarget(
+      name: "LarderTool",
+      dependencies: [
+        "Larder", "LarderCore", "LarderLogTool",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      exclude: ["Log", "Support"], swiftSettings: swift),
 
     .target(
       name: "LarderTestSupport", dependencies: ["LarderCore", "CLarder"],
@@ -268,7 +276,8 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "LarderRemoteMachine", "LarderShipper", "LarderTool", "Larder",
+        "LarderRemote", "LarderRemoteMachine", "LarderShipper", "LarderTool", "LarderLogTool",
+        "Larder",
         "LarderCompression", "LarderCore", "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
@@ -280,7 +289,7 @@ let package = Package(
       name: "LarderShipper", dependencies: ["LarderRemote", "LarderCore", "LarderTestSupport"],
       path: "Tests/LarderShipper", swiftSettings: swift),
     .testTarget(
-      name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
+      name: "LarderToolTests", dependencies: ["LarderTool", "LarderLogTool", "LarderTestSupport"],
       swiftSettings: swift),
     // A server that LarderServerTests drive, stop and kill. Both are as much as their traits give.
     .executableTarget(
