@@ -198,14 +198,22 @@ let package = Package(
       swiftSettings: swift),
     .target(
       name: "LarderRemote", dependencies: ["Larder", "LarderCore"] + nio, swiftSettings: swift),
-    .executableTarget(
-      name: "LarderTool",
+    // What needs no Larder of the command, to be compiled beside Larder instead of after it.
+    .target(
+      name: "LarderLogTool",
       dependencies: [
-        "Larder", "LarderCore",
+        "LarderCore",
         .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: swift),
+      path: "Sources/LarderTool", sources: ["Log", "Support"], swiftSettings: swift),
+    .executableTarget(
+      name: "LarderTool",
+      dependencies: [
+        "Larder", "LarderCore", "LarderLogTool",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      exclude: ["Log", "Support"], swiftSettings: swift),
 
     .target(
       name: "LarderTestSupport", dependencies: ["LarderCore", "CLarder"],
@@ -270,17 +278,17 @@ let package = Package(
     .testTarget(
       name: "LarderRemoteTests",
       dependencies: [
-        "LarderRemote", "LarderRemoteMachine", "LarderTool", "Larder", "LarderCompression",
-        "LarderCore", "LarderTestSupport",
+        "LarderRemote", "LarderRemoteMachine", "LarderTool", "LarderLogTool", "Larder",
+        "LarderCompression", "LarderCore", "LarderTestSupport",
       ] + nio,
       swiftSettings: swift),
-    // A program that LarderRemoteTests start, and kill.
+    // A program that LarderRemoteTests starts, and kills.
     .executableTarget(
       name: "LarderRemoteMachine",
       dependencies: ["LarderRemote", "Larder", "LarderCore", "LarderTestSupport"],
       path: "Tests/LarderRemoteMachine", swiftSettings: swift),
     .testTarget(
-      name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
+      name: "LarderToolTests", dependencies: ["LarderTool", "LarderLogTool", "LarderTestSupport"],
       swiftSettings: swift),
     // A server that LarderServerTests drive, stop and kill. Both are as much as their traits give.
     .executableTarget(

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 @main
 struct LarderCommand: ParsableCommand {

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Larder
+import LarderLogTool
 
 struct ArchiveLs: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// One pass over an archive: filters, sorts, limits and prints.
 ///

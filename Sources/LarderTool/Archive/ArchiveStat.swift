@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Larder
+import LarderLogTool
 
 struct ArchiveStat: ParsableCommand {
   static let configuration = CommandConfiguration(

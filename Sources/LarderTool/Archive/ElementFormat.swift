@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// What the bytes of elements are, so that their fields can be read.
 enum ElementFormat: String, CaseIterable, ExpressibleByArgument, Sendable {

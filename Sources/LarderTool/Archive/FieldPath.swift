@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// The way to a field of an element: `name`, `address.city`, `tags.0`, `"first name".length`.
 struct FieldPath: Equatable, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// What a field holds, so that it can be compared with another one.
 ///

@@ -2,6 +2,7 @@
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// What every `stat` shows of a folder.
 struct CacheFigures {

@@ -2,6 +2,7 @@
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// A cache of any program: its keys and values are bytes.
 typealias RawCache = DiskCache<Data, Data>

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 struct CacheGet: ParsableCommand {
   static let configuration = CommandConfiguration(

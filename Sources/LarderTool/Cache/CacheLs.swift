@@ -2,6 +2,7 @@
 import ArgumentParser
 import Larder
 import LarderCore
+import LarderLogTool
 
 struct CacheLs: ParsableCommand {
   static let configuration = CommandConfiguration(

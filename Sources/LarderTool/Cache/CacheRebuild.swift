@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Larder
+import LarderLogTool
 
 struct CacheRebuild: ParsableCommand {
   static let configuration = CommandConfiguration(

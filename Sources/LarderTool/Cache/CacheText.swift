@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// What several commands say about caches.
 enum CacheText {

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// The options of every `ls`, and what they print.
 struct EntryListing: ParsableArguments {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Foundation
+import LarderLogTool
 
 /// A long call that tells how far it is, and can be stopped by Ctrl-C.
 enum EntryProgress {

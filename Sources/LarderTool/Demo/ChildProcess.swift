@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderLogTool
 
 /// This program once more, in another process, with its standard output in a pipe.
 final class ChildProcess {

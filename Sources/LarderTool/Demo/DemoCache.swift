@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Dispatch
 import LarderCore
+import LarderLogTool
 import Synchronization
 
 /// The memory cache: what it keeps when there is too much, and how often it loads.

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// The process that the demo kills: stores values for ever, and reports each number on its standard
 /// output once the set has returned, as eight bytes, least significant first.

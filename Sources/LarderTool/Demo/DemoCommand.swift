@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 struct DemoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

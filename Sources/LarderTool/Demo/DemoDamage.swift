@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// Damages a file on the disk.
 enum DemoDamage {

@@ -2,6 +2,7 @@
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// Kills a process that writes to a cache on disk, again and again, and looks at what is left.
 ///

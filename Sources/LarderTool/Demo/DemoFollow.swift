@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// A second process that reads along.
 enum DemoFollow {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// What a full log does, both ways.
 enum DemoFull {

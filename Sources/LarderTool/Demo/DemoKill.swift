@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// Kills a writing process again and again, and looks at what is left each time.
 enum DemoKill {

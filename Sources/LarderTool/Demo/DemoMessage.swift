@@ -7,6 +7,7 @@ enum DemoMessage {
   static let size = 100
 
   /// `message 0000004711 ` and letters that depend on the number.
+  @inline(never)
   static func make(_ number: UInt64) -> Data {
     var text = Array(start(of: number).utf8)
     text.reserveCapacity(size)

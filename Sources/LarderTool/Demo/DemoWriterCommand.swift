@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// The process that the demo kills: appends for ever, and reports each number on its standard
 /// output once the append has returned, as eight bytes, least significant first.

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// A claim of the demo that was not seen to hold.
 struct DemoFailure: Error {}

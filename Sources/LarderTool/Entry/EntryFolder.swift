@@ -2,6 +2,7 @@
 import Foundation
 import Larder
 import LarderCore
+import LarderLogTool
 
 /// Opening an entry cache's folder as the command line asks for it.
 enum EntryFolder {

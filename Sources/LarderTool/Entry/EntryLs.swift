@@ -2,6 +2,7 @@
 import ArgumentParser
 import Larder
 import LarderCore
+import LarderLogTool
 
 struct EntryLs: ParsableCommand {
   static let configuration = CommandConfiguration(

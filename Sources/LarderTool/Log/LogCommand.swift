@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import ArgumentParser
+package import ArgumentParser
 
-struct LogCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
+package struct LogCommand: ParsableCommand {
+  package static let configuration = CommandConfiguration(
     commandName: "log",
     abstract: "Append to, read, follow, check and repair message logs.",
     discussion: """
@@ -20,6 +20,8 @@ struct LogCommand: ParsableCommand {
       LogAppend.self, LogCat.self, LogTail.self, LogStat.self, LogVerify.self, LogSalvage.self,
       LogResize.self,
     ] + shipping)
+
+  package init() {}
 
   /// Only with the trait `Remote`.
   private static var shipping: [any ParsableCommand.Type] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-import LarderCore
+package import LarderCore
 
 /// What `verify` and `salvage` say about a report.
-enum ReportText {
+package enum ReportText {
   /// What is wrong, one finding a line; empty if nothing is.
-  static func findings(_ report: LogReport) -> [String] {
+  package static func findings(_ report: LogReport) -> [String] {
     var findings: [String] = []
     if report.isHeaderDamaged {
       findings.append("the header is damaged; its backup is good")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import LarderCore
+package import LarderCore
 
 /// Numbers that CBOR has and JSON lacks, as text.
-enum CBORNumberText {
+package enum CBORNumberText {
   /// An integer or bignum in decimal digits; `nil` if it is neither, or has more than 128 bits.
-  static func integer(_ value: CBORValue) -> String? {
+  package static func integer(_ value: CBORValue) -> String? {
     switch value {
     case .unsigned(let number): return String(number)
     case .negative(let number): return "-\(UInt128(number) + 1)"
@@ -21,7 +21,7 @@ enum CBORNumberText {
   }
 
   /// The decimal fraction of an exponent and a mantissa, written out if that is short.
-  static func decimal(_ parts: [CBORValue]) -> String? {
+  package static func decimal(_ parts: [CBORValue]) -> String? {
     guard parts.count == 2, let exponent = integer(parts[0]), let mantissa = integer(parts[1])
     else {
       return nil
@@ -40,7 +40,7 @@ enum CBORNumberText {
 
   /// Seconds since 1970 as an RFC 3339 date in UTC, with as many digits as a `Date` has; `nil` for
   /// what is no number or not in the years 0 to 9999.
-  static func date(_ value: CBORValue) -> String? {
+  package static func date(_ value: CBORValue) -> String? {
     let seconds: Double
     switch value {
     case .unsigned(let number): seconds = Double(number)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import LarderCore
+package import LarderCore
 
 /// Turns CBOR into one line of JSON, for people and for programs such as `jq`.
 ///
@@ -18,20 +18,22 @@ import LarderCore
 ///                                   decimal digits or in CBOR's diagnostic notation
 ///     other tags                    what they enclose
 ///     null, undefined, simple       null
-struct CBORText {
+package struct CBORText {
   /// What the last conversion gave.
-  private(set) var json: [UInt8] = []
+  package private(set) var json: [UInt8] = []
   private var byteText = ByteText.base64url
+
+  package init() {}
 
   /// Converts one CBOR item. `json` is its text afterwards, without a newline.
   /// - Throws: `DecodingError` if the bytes are not exactly one valid item; `json` is empty then.
-  mutating func convert(_ bytes: UnsafeRawBufferPointer) throws {
+  package mutating func convert(_ bytes: UnsafeRawBufferPointer) throws {
     json.removeAll(keepingCapacity: true)
     add(try CBORValue(bytes))
   }
 
   /// Converts an item that was read already.
-  mutating func convert(_ value: CBORValue) {
+  package mutating func convert(_ value: CBORValue) {
     json.removeAll(keepingCapacity: true)
     add(value)
   }

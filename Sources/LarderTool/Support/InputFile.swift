@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// A file to append, or the standard input.
-struct InputFile {
+package struct InputFile {
   let name: String
   /// `nil` for the standard input.
   let path: String?
@@ -13,7 +13,7 @@ struct InputFile {
   ///   - argument: A path, or `-` for the standard input.
   ///   - target: The log or the folder that what is read goes into.
   /// - Throws: `ToolFailure` if it cannot be read, or is of the target itself.
-  init(_ argument: String, writingTo target: String) throws {
+  package init(_ argument: String, writingTo target: String) throws {
     path = argument == "-" ? nil : argument
     name = path ?? "standard input"
     if path == nil { try StandardStreams.requireInput() }
@@ -38,7 +38,7 @@ struct InputFile {
   }
 
   /// Reads it to its end.
-  func readAll() throws -> Data {
+  package func readAll() throws -> Data {
     try withDescriptor { descriptor in
       var content = Data()
       var chunk = [UInt8](repeating: 0, count: 1 << 16)

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Turns SIGINT and SIGTERM into a request to stop that commands notice between two steps, so that
 /// they end with everything in order. A second signal ends the process at once.
-enum Interruption {
+package enum Interruption {
   /// Starts to catch the signals. Call once, before the first wait.
-  static func enable() {
+  package static func enable() {
     var ends: [CInt] = [-1, -1]
     if pipe(&ends) == 0 {
       for end in ends {
@@ -27,7 +27,7 @@ enum Interruption {
     pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }
 
-  static var isRequested: Bool { requested.load(ordering: .relaxed) }
+  package static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
   /// Waits until `descriptor` has something to read, or has ended.
   /// - Returns: `false` if the wait was ended by a request to stop.

@@ -5,38 +5,40 @@ import Foundation
 ///
 /// Written by hand because messages go through it by the million, and because `JSONEncoder` cannot
 /// keep an order of its own.
-struct JSONObject {
+package struct JSONObject {
   /// The object so far, without its closing brace.
   private var text: [UInt8] = [UInt8(ascii: "{")]
 
-  mutating func add(_ key: String, _ value: some BinaryInteger) {
+  package init() {}
+
+  package mutating func add(_ key: String, _ value: some BinaryInteger) {
     add(key, raw: String(value))
   }
 
-  mutating func add(_ key: String, _ value: (some BinaryInteger)?) {
+  package mutating func add(_ key: String, _ value: (some BinaryInteger)?) {
     add(key, raw: value.map { String($0) } ?? "null")
   }
 
-  mutating func add(_ key: String, _ value: Bool) {
+  package mutating func add(_ key: String, _ value: Bool) {
     add(key, raw: value ? "true" : "false")
   }
 
   /// Microseconds are kept; `value` is finite.
-  mutating func add(_ key: String, _ value: Double) {
+  package mutating func add(_ key: String, _ value: Double) {
     add(key, raw: Quantity.decimals(value, 6))
   }
 
-  mutating func add(_ key: String, _ value: Double?) {
+  package mutating func add(_ key: String, _ value: Double?) {
     if let value { add(key, value) } else { add(key, raw: "null") }
   }
 
-  mutating func add(_ key: String, _ value: String?) {
+  package mutating func add(_ key: String, _ value: String?) {
     guard let value else { return add(key, raw: "null") }
     addKey(key)
     text.appendJSON(string: value)
   }
 
-  mutating func add(_ key: String, _ values: [JSONObject]) {
+  package mutating func add(_ key: String, _ values: [JSONObject]) {
     add(key, raw: "[" + values.map(\.line).joined(separator: ",") + "]")
   }
 
@@ -51,7 +53,7 @@ struct JSONObject {
   }
 
   /// Adds what is JSON already.
-  mutating func add(_ key: String, json: [UInt8]) {
+  package mutating func add(_ key: String, json: [UInt8]) {
     addKey(key)
     text.append(contentsOf: json)
   }
@@ -62,13 +64,13 @@ struct JSONObject {
   }
 
   /// Writes the object and a newline.
-  func write(to output: inout StandardOutput) throws {
+  package func write(to output: inout StandardOutput) throws {
     try text.withUnsafeBytes { try output.write($0) }
     try output.write("}\n")
   }
 
   /// The object without a newline.
-  var line: String { String(decoding: text, as: UTF8.self) + "}" }
+  package var line: String { String(decoding: text, as: UTF8.self) + "}" }
 
   private mutating func add(_ key: String, raw value: String) {
     addKey(key)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
-import LarderCore
+package import LarderCore
 
 /// How long something lives, as people write it: `90s`, `5m`, `1h30m`, `1.5d`, `2w`, `never`.
-struct Lifetime: Equatable, Sendable {
-  let expiration: Expiration
+package struct Lifetime: Equatable, Sendable {
+  package let expiration: Expiration
 
   /// - Throws: `ValidationError`, with a sentence that says what is wrong with `text`.
-  init(_ text: String) throws {
+  package init(_ text: String) throws {
     if text == "never" {
       expiration = .never
       return

@@ -2,9 +2,11 @@
 import ArgumentParser
 
 /// For commands that write to files which are there already.
-struct OtherUsers: ParsableArguments {
+package struct OtherUsers: ParsableArguments {
   @Flag(
     name: .customLong("trust-others"),
     help: "Write to it although another user owns it, or every user may write to it.")
-  var areTrusted = false
+  package var areTrusted = false
+
+  package init() {}
 }

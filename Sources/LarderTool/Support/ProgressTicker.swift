@@ -3,11 +3,11 @@ import Foundation
 import Synchronization
 
 /// Redraws a progress line from a thread of its own, for a call that does not tell how far it is.
-final class ProgressTicker: Sendable {
+package final class ProgressTicker: Sendable {
   private let isStopped = Mutex(false)
   private let finished = DispatchGroup()
 
-  init(_ text: @escaping @Sendable () -> String) {
+  package init(_ text: @escaping @Sendable () -> String) {
     guard StandardError.isTerminal else { return }
     let thread = Thread { [self] in
       var line = ProgressLine()
@@ -23,7 +23,7 @@ final class ProgressTicker: Sendable {
   }
 
   /// Erases the line; returns when that is done.
-  func stop() {
+  package func stop() {
     isStopped.withLock { $0 = true }
     finished.wait()
   }

@@ -3,9 +3,9 @@ import Foundation
 
 /// How the tool writes numbers for people. Never depends on the locale, so that output is the same
 /// on every machine.
-enum Quantity {
+package enum Quantity {
   /// `1234567` as `1,234,567`.
-  static func count(_ value: some BinaryInteger) -> String {
+  package static func count(_ value: some BinaryInteger) -> String {
     var grouped = ""
     let digits = String(value)
     for (index, digit) in digits.enumerated() {
@@ -17,12 +17,12 @@ enum Quantity {
   }
 
   /// `1 message`, `2,000 messages`.
-  static func count(_ value: some BinaryInteger, _ singular: String) -> String {
+  package static func count(_ value: some BinaryInteger, _ singular: String) -> String {
     "\(count(value)) \(singular)\(value == 1 ? "" : "s")"
   }
 
   /// Bytes in powers of 1,024, exact where that is short: `553 bytes`, `64 MiB`, `12.3 KiB`.
-  static func bytes(_ value: UInt64) -> String {
+  package static func bytes(_ value: UInt64) -> String {
     guard value >= 1024 else { return count(value, "byte") }
     var scaled = Double(value)
     var unit = ""
@@ -37,18 +37,18 @@ enum Quantity {
   }
 
   /// `57 %`; all of nothing is 100 %.
-  static func percent(_ done: UInt64, of total: UInt64) -> String {
+  package static func percent(_ done: UInt64, of total: UInt64) -> String {
     "\(total > 0 ? Int(Double(min(done, total)) / Double(total) * 100) : 100) %"
   }
 
   /// A throughput, in powers of 1,000 as rates usually are: `2,173 MB/s`.
-  static func rate(bytes: UInt64, in duration: Duration) -> String {
+  package static func rate(bytes: UInt64, in duration: Duration) -> String {
     let megabytes = Double(bytes) / 1e6 / max(duration.inSeconds, 1e-9)
     return (megabytes < 10 ? decimals(megabytes, 1) : count(Int(megabytes))) + " MB/s"
   }
 
   /// `46 ns`, `1.2 µs`, `3.4 ms`, `0.31 s`, `12 s`.
-  static func time(_ duration: Duration) -> String {
+  package static func time(_ duration: Duration) -> String {
     let seconds = duration.inSeconds
     switch seconds {
     case ..<1e-6: return "\(Int((seconds * 1e9).rounded())) ns"
@@ -59,7 +59,7 @@ enum Quantity {
     }
   }
 
-  static func decimals(_ value: Double, _ places: Int) -> String {
+  package static func decimals(_ value: Double, _ places: Int) -> String {
     String(format: "%.\(places)f", value)
   }
 }

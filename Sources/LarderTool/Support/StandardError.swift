@@ -2,13 +2,13 @@
 import Foundation
 
 /// Notes and errors for the person at the terminal, each one line that starts with `larder:`.
-enum StandardError {
-  static func note(_ text: String) {
+package enum StandardError {
+  package static func note(_ text: String) {
     writeThrough("larder: \(isTerminal ? TerminalText.escaped(text, isLine: true) : text)\n")
   }
 
   /// Writes lines; a terminal gets text that it does not obey.
-  static func write(_ text: String) {
+  package static func write(_ text: String) {
     writeThrough(isTerminal ? TerminalText.escaped(text) : text)
   }
 
@@ -32,28 +32,28 @@ enum StandardError {
 /// One line on the standard error that is drawn again and again while a long job runs, and erased
 /// at its end. Does nothing unless the standard error is a terminal, or before half a second is
 /// over.
-struct ProgressLine {
+package struct ProgressLine {
   private let isEnabled: Bool
   private let clock = ContinuousClock()
   private var nextUpdate: ContinuousClock.Instant
   private var isShown = false
   private static let erasing = "\r\u{1B}[2K"
 
-  init(isEnabled: Bool = true) {
+  package init(isEnabled: Bool = true) {
     self.isEnabled = isEnabled && StandardError.isTerminal
     nextUpdate = clock.now + .milliseconds(500)
   }
 
   /// Whether it is time to draw the line again.
-  var isDue: Bool { isEnabled && clock.now >= nextUpdate }
+  package var isDue: Bool { isEnabled && clock.now >= nextUpdate }
 
-  mutating func draw(_ text: String) {
+  package mutating func draw(_ text: String) {
     StandardError.writeThrough(Self.erasing + TerminalText.escaped(text, isLine: true))
     isShown = true
     nextUpdate = clock.now + .milliseconds(100)
   }
 
-  mutating func erase() {
+  package mutating func erase() {
     guard isShown else { return }
     StandardError.writeThrough(Self.erasing)
     isShown = false

@@ -2,7 +2,7 @@
 import Foundation
 
 /// Whoever read the standard output has gone away, as `head` does. Not a failure.
-struct OutputClosed: Error {}
+package struct OutputClosed: Error {}
 
 /// The standard output, behind a buffer of its own for bytes of any kind. All that the tool prints
 /// goes through here, so that no failure to write is missed.
@@ -11,17 +11,17 @@ struct OutputClosed: Error {}
 /// because it could not report a failure.
 ///
 /// A terminal gets text that it does not obey: see `TerminalText`.
-struct StandardOutput: ~Copyable {
+package struct StandardOutput: ~Copyable {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
   private var used = 0
   private let escapes: Bool
 
   /// - Parameter raw: A terminal gets the bytes as they are, too.
-  init(raw: Bool = false) { escapes = !raw && Self.isTerminal }
+  package init(raw: Bool = false) { escapes = !raw && Self.isTerminal }
 
   deinit { buffer.deallocate() }
 
-  mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
+  package mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
     guard escapes else { return try add(bytes) }
     try TerminalText.escaped(bytes).withUnsafeBytes { try add($0) }
   }
@@ -38,19 +38,19 @@ struct StandardOutput: ~Copyable {
   }
 
   /// Writes a byte as it is, wherever it goes: a terminator.
-  mutating func write(byte: UInt8) throws {
+  package mutating func write(byte: UInt8) throws {
     if used == buffer.count { try flush() }
     buffer[used] = byte
     used += 1
   }
 
-  mutating func write(_ text: some StringProtocol) throws {
+  package mutating func write(_ text: some StringProtocol) throws {
     var text = String(text)
     try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
   }
 
   /// Writes text in a style, where it is shown.
-  mutating func write(_ text: String, style: TextStyle) throws {
+  package mutating func write(_ text: String, style: TextStyle) throws {
     let isStyled = TextStyle.areShown && style != .plain
     if isStyled { try begin(style) }
     try write(text)
@@ -63,7 +63,7 @@ struct StandardOutput: ~Copyable {
 
   /// Hands everything to the system.
   /// - Throws: `OutputClosed`, or a `ToolFailure` that says why it could not be written.
-  mutating func flush() throws {
+  package mutating func flush() throws {
     guard used > 0 else { return }
     let pending = UnsafeRawBufferPointer(rebasing: buffer[..<used])
     used = 0
@@ -72,7 +72,7 @@ struct StandardOutput: ~Copyable {
 
   /// Writes a line of a report at once. If nobody reads it any more, what was found still decides
   /// on the exit code.
-  static func line(_ text: String) throws {
+  package static func line(_ text: String) throws {
     var output = StandardOutput()
     do {
       try output.write(text + "\n")
@@ -81,7 +81,7 @@ struct StandardOutput: ~Copyable {
   }
 
   /// Writes bytes at once, as they are.
-  static func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
+  package static func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let slice = UnsafeRawBufferPointer(rebasing: rest)
@@ -100,7 +100,7 @@ struct StandardOutput: ~Copyable {
   }
 
   /// Closes it, as the last thing: some file systems tell only then that they have no room.
-  static func close() throws {
+  package static func close() throws {
     if Foundation.close(STDOUT_FILENO) != 0 && errno != EINTR { throw failure() }
   }
 

@@ -2,7 +2,7 @@
 import Foundation
 
 /// How text looks at a terminal.
-enum TextStyle: String {
+package enum TextStyle: String {
   case plain = "0"
   case dim = "2"
   case red = "31"

@@ -2,10 +2,10 @@
 import Foundation
 
 /// What the argument parser says of usage, as wide as the terminal: it breaks all other lines.
-enum UsageText {
+package enum UsageText {
   /// Breaks the lines that show how a command is called, and what is said beside them. Completions
   /// for shells come out of the parser, too, and stay as they are.
-  static func wrapped(_ text: String, columns: Int = columns) -> String {
+  package static func wrapped(_ text: String, columns: Int = columns) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let isOurs = ["USAGE: ", "Usage: ", "Error: ", "Help: ", "See '"]
         .contains { line.drop { $0 == " " }.hasPrefix($0) }

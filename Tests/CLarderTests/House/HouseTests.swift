@@ -406,6 +406,8 @@ struct HouseTests {
       "Sources/LarderMetrics/": ["LarderLogging", "LarderConfiguration", "LarderTracing"],
       "Sources/LarderLifecycle/": ["LarderLogging", "LarderMetrics", "LarderConfiguration"],
       "Sources/LarderTracing/": ["LarderLogging", "LarderMetrics", "LarderConfiguration"],
+      "Sources/LarderTool/Log/": ["Larder", "LarderTool"],
+      "Sources/LarderTool/Support/": ["Larder", "LarderTool"],
     ]
     let servers = [
       "LarderLogging", "LarderMetrics", "LarderLifecycle", "LarderConfiguration", "LarderTracing",

@@ -7,7 +7,7 @@
   import LarderTestSupport
   import Testing
 
-  @testable import LarderTool
+  @testable import LarderLogTool
 
   @Suite("larder log ship", .enabled(if: RedisServer.isInstalled, RedisServer.whyNot))
   struct LogShipToolTests {

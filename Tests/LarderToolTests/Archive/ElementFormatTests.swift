@@ -4,6 +4,7 @@ import Larder
 import LarderCore
 import Testing
 
+@testable import LarderLogTool
 @testable import LarderTool
 
 @Suite struct ElementFormatTests {

@@ -3,7 +3,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 @Suite struct LineReaderTests {
   private let directory: TemporaryDirectory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 @Suite struct ByteCountTests {
   @Test(

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 @Suite struct CBORTextTests {
   /// Pairs of an item in hexadecimal digits and its JSON.

@@ -3,7 +3,7 @@ import ArgumentParser
 import LarderCore
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 @Suite struct LifetimeTests {
   @Test(arguments: [

@@ -4,7 +4,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 @Suite struct MomentTests {
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)

@@ -3,7 +3,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@testable import LarderTool
+@testable import LarderLogTool
 
 /// A terminal shows what is stored, and does not obey it; pipes and files get it as it is.
 struct TerminalTests {

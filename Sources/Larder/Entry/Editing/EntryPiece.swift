@@ -33,10 +33,12 @@ extension [EntryPiece] {
 
   /// Lends the values one after the other, as the store wants them, and the head that says
   /// how to cut them again.
-  func withRecord<R>(
+  ///
+  /// - Returns: What `body` does: the version that was stored.
+  func withRecord(
     folder: StoreFolder,
-    _ body: (_ head: UnsafeRawBufferPointer, _ values: UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
+    _ body: (_ head: UnsafeRawBufferPointer, _ values: UnsafeRawBufferPointer) throws -> UInt64?
+  ) throws -> UInt64? {
     let lengths = map(\.count)
     return try withUnsafeTemporaryAllocation(
       byteCount: EntryHead.byteCount(count), alignment: 8
@@ -48,9 +50,9 @@ extension [EntryPiece] {
     }
   }
 
-  private func withJoined<R>(
-    _ total: Int, _ folder: StoreFolder, _ body: (UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
+  private func withJoined(
+    _ total: Int, _ folder: StoreFolder, _ body: (UnsafeRawBufferPointer) throws -> UInt64?
+  ) throws -> UInt64? {
     if count == 1 { return try self[0].withBytes(body) }
     if total <= Self.memoryLimit {
       return try withUnsafeTemporaryAllocation(byteCount: total, alignment: 1) { target in

@@ -70,8 +70,8 @@ extension EntryStore {
   func put(
     _ pieces: [EntryPiece], _ key: StoreKey, _ terms: StoreTerms
   ) throws {
-    try pieces.withRecord(folder: handle.folder) { head, values in
-      _ = try handle.put(key, values, extended: head, terms: terms)
+    _ = try pieces.withRecord(folder: handle.folder) { head, values in
+      try handle.put(key, values, extended: head, terms: terms)
     }
   }
 
@@ -86,7 +86,7 @@ extension EntryStore {
       let batch = try StoreBatch(handle)
       try batch.require(key, version: version)
       try batch.put(key, values, extended: head, terms: terms.unsynced)
-      return try batch.commit(isSynced: terms.flags & StoreTerms.flags(.power) != 0) != nil
-    }
+      return try batch.commit(isSynced: terms.flags & StoreTerms.flags(.power) != 0)
+    } != nil
   }
 }
