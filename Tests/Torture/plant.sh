@@ -335,8 +335,12 @@ FEED_HALF_A_BATCH) in_file CLarderStore/feed/feed.c \
     }' ;;
 FEED_FORGETS_CURSOR) in_file CLarderStore/cleaning/fed.c \
     's/if (behind < least) least = behind;/(void)behind;/' ;;
+FEED_MISSES_LATE) in_file CLarderStore/cleaning/clean.c \
+    's/^        larder_feed_watch(store);//' ;;
+FEED_UNHIDES) in_file CLarderStore/cleaning/clean.c \
+    's/^ *!has_to_stay(retired, next, fed_after))/            true)/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
-    's/larder_feed_sync(index->feed) != LARDER_OK)/0)/' ;;
+    's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \
     's/bool waits = !status \&\& feed->is_synced_only .*/bool waits = false;/' ;;
 FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \

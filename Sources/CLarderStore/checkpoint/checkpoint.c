@@ -337,7 +337,7 @@ static void give_reserves(larder_store *store) {
 static void give_all(larder_store *store) {
     give_reserves(store);
     flush_order order = {.room_bytes = larder_store_room_to_keep(store)};
-    larder_segments_delete_retired(&store->index, &store->pending.log, &order);
+    larder_segments_delete_retired(store, &order);
 }
 
 /** What cleaning may have to copy before anything comes free. */
@@ -370,7 +370,7 @@ static larder_status clean_in_steps(larder_store *store, flush_order *order) {
     bool has_given = false;
     uint64_t used, live, before = UINT64_MAX;
     while (order->is_cut) {
-        larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        larder_segments_delete_retired(store, order);
         // Somebody looks at an older state, or wants no more of it.
         if (larder_segments_are_looked_at(&store->index, order) || order->deletion)
             return LARDER_OK;
@@ -655,7 +655,7 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
         atomic_fetch_add(&store->figures.flush_ns, (uint64_t)took_ns);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);
-        if (!status) larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        if (!status) larder_segments_delete_retired(store, order);
         larder_environment_reserve(store->index.environment);
         larder_log_leave(&store->pending.log);
         if (atomic_load(&store->pending.count) == 0)

@@ -45,8 +45,9 @@ typedef struct tree_edit {
     MDB_dbi tree;
 } tree_edit;
 
-/** Of its own file: readers that no writer sees. */
+/** Of files of their own: readers that no writer sees, and cursors made beside a checkpoint. */
 void slotless_readers(torture *run, void *context);
+void late_cursors(torture *run, void *context);
 
 bool edit_begin(const char *folder, tree_edit *out);
 /** Has the meta row name this transaction, and `count` entries unless that is NULL, with a checksum
