@@ -339,6 +339,9 @@ FEED_MISSES_LATE) in_file CLarderStore/cleaning/clean.c \
     's/^        larder_feed_watch(store);//' ;;
 FEED_UNHIDES) in_file CLarderStore/cleaning/clean.c \
     's/^ *!has_to_stay(retired, next, fed_after))/            true)/' ;;
+FEED_BELIEVES_SPARE) in_file CLarderStore/feed/place.c \
+    's/^    if (last == 0) return find_without_log.*/\
+        if (last == 0) last = written->items[0].first_sequence - 1;/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
     's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \

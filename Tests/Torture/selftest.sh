@@ -265,6 +265,7 @@ planted FEED_HALF_A_BATCH feed
 planted FEED_FORGETS_CURSOR feed
 planted FEED_MISSES_LATE store-rare-read
 planted FEED_UNHIDES store-rare-read
+planted FEED_BELIEVES_SPARE store-rare-read
 planted FEED_SETS_BACK feed
 planted FEED_TELLS_UNSYNCED feed
 planted FEED_LOOKS_FIRST feed

@@ -45,9 +45,11 @@ typedef struct tree_edit {
     MDB_dbi tree;
 } tree_edit;
 
-/** Of files of their own: readers that no writer sees, and cursors made beside a checkpoint. */
+/** Of files of their own: readers that no writer sees, cursors that are made beside a checkpoint,
+    and a log with nothing in it. */
 void slotless_readers(torture *run, void *context);
 void late_cursors(torture *run, void *context);
+void empty_log(torture *run, void *context);
 
 bool edit_begin(const char *folder, tree_edit *out);
 /** Has the meta row name this transaction, and `count` entries unless that is NULL, with a checksum

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Named cursors of feeds that are made while a checkpoint deletes: from then on nothing goes that
-// lies behind them, nor what hides something that stays for them.
+// Feeds in what is rare. Named cursors that are made while a checkpoint deletes: from then on
+// nothing goes that lies behind them, nor what hides something that stays for them. And a log of
+// which only the next segment is left, to which nothing was written yet.
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "larder_store_feed.h"
 #include "store_rare.h"
+// The library has one of that name, too.
+#define record_bytes bytes_of_record
+#include "handle/handle.h"
 
 enum { KEYS = 300, STEPS = 2400, HISTORIES = 20 };
 
@@ -151,5 +155,72 @@ void late_cursors(torture *run, void *context) {
         larder_store_feed_close(self.feed);
         larder_store_close(self.reader);
         is_whole(&self);
+    }
+}
+
+// A log of one empty segment ----------------------------------------------------------------------
+
+/** In a process of its own: the next segment is made in advance, and is entered by a write that the
+    process dies in, behind those that filled the one before. */
+static void die_between(torture *run, const char *path) {
+    enum { BEFORE = 8, MORE = 2, LONG = 3000 };
+    int ended = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        char value[256];
+        uint8_t *target;
+        larder_store *store;
+        memset(value, 'v', sizeof value - 1);
+        value[sizeof value - 1] = 0;
+        larder_status status = opened(path, 0, &store);
+        for (unsigned n = 0; n < BEFORE && !status; n++) status = rare_put(store, n % 3, value);
+        if (!status) larder_log_prepare(&store->pending.log, &store->pending.lock);
+        bool is_made = !status && store->pending.log.spare != NULL;
+        for (unsigned n = 0; n < MORE && !status; n++) status = rare_put(store, n % 3, value);
+        if (!status) status = larder_log_reserve(&store->pending.log, LONG, false, &target);
+        _exit(status || !is_made ? 1 : 0);
+    }
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "a writer ended with 0x%x",
+           ended);
+}
+
+/** A feed that begins behind the last write is told of the next one: not that it is rewound to where
+    the log was when the segment was made, nor that anything is missing. */
+static void goes_on(torture *run, larder_store *store, larder_store_feed *feed, uint64_t last,
+                    const char *who) {
+    larder_store_feed_event event = {.count = 0};
+    larder_status status = larder_store_feed_next(feed, &event);
+    EXPECT(run, status == LARDER_END, "%s behind write %" PRIu64 " gave %d, %d at %" PRIu64, who,
+           last, status, (int)event.kind, event.sequence);
+    GIVES(rare_put(store, 1, "another"), LARDER_OK);
+    GIVES(larder_store_feed_next(feed, &event), LARDER_OK);
+    EXPECT(run, event.kind == LARDER_STORE_FEED_WRITE && event.sequence == last + 1,
+           "%s behind write %" PRIu64 " told %d at %" PRIu64, who, last, (int)event.kind,
+           event.sequence);
+    larder_store_feed_close(feed);
+}
+
+void empty_log(torture *run, void *context) {
+    const rare *place = context;
+    torture_note(run, "a log of one empty segment");
+    die_between(run, place->path);
+    for (unsigned n = 0; n < 2; n++) {
+        larder_store *store;
+        larder_store_token now;
+        larder_store_feed *feed = NULL;
+        larder_store_feed_options options = {.flags = n == 0 ? 0 : LARDER_STORE_FEED_FROM_START};
+        remove_tree(place->path);
+        die_between(run, place->path);
+        GIVES(larder_store_compact(place->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
+        EXPECT(run, size_of_file(inside(place->path, "log/00000001.seg")) < 0, "the log has more");
+        if (!EXPECT_STATUS(run, opened(place->path, 0, &store), LARDER_OK)) return;
+        GIVES(larder_store_token_now(store, &now), LARDER_OK);
+        if (n == 0) options.from = &now;
+        GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);
+        if (feed != NULL)
+            goes_on(run, store, feed, larder_store_token_sequence(&now),
+                    n == 0 ? "a token" : "the start");
+        larder_store_close(store);
     }
 }
