@@ -48,6 +48,7 @@ typedef struct tree_edit {
 /** Of files of their own: readers that no writer sees, cursors that are made beside a checkpoint,
     and a log with nothing in it. */
 void slotless_readers(torture *run, void *context);
+void replaced_below(torture *run, void *context);
 void late_cursors(torture *run, void *context);
 void empty_log(torture *run, void *context);
 

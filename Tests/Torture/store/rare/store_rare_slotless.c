@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Readers without a place in LMDB's table, which no writer sees: at each of the calls that a look
 // of theirs makes, another process writes, runs checkpoints, and so deletes what they were about
-// to read.
+// to read. And compactions, which put another file in the place of the one that they read.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdnoreturn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "larder_store_feed.h"
 #include "store_rare.h"
 
-enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5 };
+enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5, ROUNDS = 20 };
 
 // The writer --------------------------------------------------------------------------------------
 
@@ -285,6 +286,105 @@ static bool overtake(torture *run, const char *path, unsigned which, bool is_kno
     }
     return is_done;
 }
+
+// Compactions -------------------------------------------------------------------------------------
+
+/** What is done in a process of its own. */
+typedef enum chore {
+    /** Writes beside a snapshot, for which data.mdb grows: most of it is free then. */
+    CHORE_GROW,
+    CHORE_COMPACT,
+    /** Writes, with checkpoints that delete all that lies behind; and some that none comes for. */
+    CHORE_GO_ON
+} chore;
+
+static larder_status write_rounds(larder_store *store, uint64_t from, unsigned rounds) {
+    larder_status status = LARDER_OK;
+    for (unsigned n = 0; n < rounds && !status; n++, from += KEYS) {
+        status = write_some(store, from, from + KEYS);
+        if (!status) status = larder_store_flush(store);
+    }
+    return status;
+}
+
+static larder_status do_chore(const char *path, chore what) {
+    larder_store *store;
+    larder_store_cursor *cursor = NULL;
+    larder_store_query every;
+    larder_store_query_init(&every);
+    if (what == CHORE_COMPACT) return larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    larder_status status = opened(path, 0, &store);
+    if (!status && what == CHORE_GROW) status = write_rounds(store, 0, 1);
+    if (!status && what == CHORE_GROW) status = larder_store_cursor_open(store, &every, &cursor);
+    if (!status && what == CHORE_GROW) status = write_rounds(store, KEYS, ROUNDS);
+    if (!status && what == CHORE_GO_ON) status = write_rounds(store, other.writes, ROUNDS);
+    if (!status && what == CHORE_GO_ON)
+        status =
+            write_some(store, other.writes + ROUNDS * KEYS, other.writes + ROUNDS * KEYS + FEW);
+    larder_store_cursor_close(cursor);
+    larder_store_close(store);
+    return status;
+}
+
+static bool have_done(torture *run, const char *path, chore what) {
+    int ended = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(do_chore(path, what) != LARDER_OK);
+    other.writes += what == CHORE_GROW    ? (ROUNDS + 1) * KEYS
+                    : what == CHORE_GO_ON ? ROUNDS * KEYS + FEW
+                                          : 0;
+    return EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "chore %d ended with 0x%x",
+                  (int)what, ended);
+}
+
+static uint64_t file_number(const char *path) {
+    struct stat facts = {0};
+    (void)stat(inside(path, "data.mdb"), &facts);
+    return facts.st_ino;
+}
+
+/** A reader goes on in the file that a compaction has put in the place of its own.
+    @param stays without a slot there, too. */
+static void replace(torture *run, const char *path, unsigned which, bool looks_between,
+                    bool stays) {
+    larder_store *reader = NULL;
+    remove_tree(path);
+    other.writes = 0;
+    if (!have_done(run, path, CHORE_GROW)) return;
+    larder_fault_set("mdb_env_open", 1, EACCES);
+    GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    if (reader == NULL) return;
+    look_at_all(run, reader, other.writes);
+    const uint64_t before = file_number(path);
+    if (!have_done(run, path, CHORE_COMPACT)) return;
+    EXPECT(run, file_number(path) != before, "compaction has left data.mdb as it was");
+    if (looks_between) looks[which].look(run, reader, other.writes);
+    if (!have_done(run, path, CHORE_GO_ON)) return;
+    if (stays) larder_fault_set("mdb_env_open", 1, EACCES);
+    looks[which].look(run, reader, other.writes);
+    look_at_all(run, reader, other.writes);
+    larder_fault_set(NULL, 0, 0);
+    if (!have_done(run, path, CHORE_GO_ON)) return;
+    look_at_all(run, reader, other.writes);
+    add_up(run, reader, other.writes);
+    look_at_one(run, reader, other.writes);
+    ask_for_losses(run, reader, 0);
+    larder_store_close(reader);
+}
+
+void replaced_below(torture *run, void *context) {
+    const rare *self = context;
+    other.run = run;
+    other.path = self->path;
+    for (unsigned n = 0; n < 4 * sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
+        torture_note(run, "%s behind a compaction, number %u", looks[n / 4].name, n % 4);
+        replace(run, self->path, n / 4, n % 2, n / 2 % 2);
+    }
+}
+
+// Calls -------------------------------------------------------------------------------------------
 
 void slotless_readers(torture *run, void *context) {
     static const char *const scripts[][2] = {{"w", "f"}, {"w", "wfwf"}, {"p", "f"}};
