@@ -246,6 +246,8 @@ STORE_GROWS_UNDER_READERS) in_file CLarderStore/checkpoint/checkpoint.c \
     's/if (larder_environment_room(env) < 2 . larder_store_least_room.*/if (0 \&\&/' ;;
 STORE_CLEANS_AT_ONCE) in_file CLarderStore/cleaning/clean.c \
     's/^    work->room_bytes = room - .*/    work->room_bytes = UINT64_MAX;/' ;;
+STORE_CLEANS_FOR_NOTHING) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/dead + read \/ WORTH_PART >= before/dead + 0 * read >= before/' ;;
 STORE_SKIPS_CAUSE) in_file CLarderStore/cleaning/clean.c \
     's/if (!is_all_memory(work, candidate)) return true;/const live_segment *own =\
         oldest_with_dead(work);\

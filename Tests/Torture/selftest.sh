@@ -246,6 +246,7 @@ planted STORE_OVERLOOKS_READS store-model
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
 planted STORE_CLEANS_AT_ONCE store-full
+planted STORE_CLEANS_FOR_NOTHING store-full
 planted STORE_GROWS_UNDER_READERS store-full
 planted STORE_KEEPS_LITTLE store-full
 planted STORE_KEEPS_SEGMENTS store-rare-read
