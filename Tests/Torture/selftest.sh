@@ -257,6 +257,7 @@ planted STORE_READS_ON store-full
 planted STORE_LOOKS_PAST_GAPS store-rare-read
 planted STORE_BELIEVES_REUSED store-rare-read
 planted STORE_READS_REPLACED store-rare-read
+planted STORE_OPENS_ONCE store-rare-read
 planted STORE_MISSES_THE_CLEANED store-rare-read
 planted STORE_FORGETS_READS_ABOVE store-model
 planted STORE_WAITS_FOR_NOBODY store-limits

@@ -121,9 +121,11 @@ static larder_status open_file(const char *folder, const store_meta *fresh, uint
     }
 }
 
-larder_status larder_environment_open(const char *folder, uint32_t flags, const store_meta *fresh,
-                                      uint32_t mode, uint64_t map_bytes,
-                                      larder_store_detail *detail, environment **out) {
+/** As larder_environment_open; ENOENT also where another file came into the place of the one that it
+    had begun with. */
+static larder_status open_once(const char *folder, uint32_t flags, const store_meta *fresh,
+                               uint32_t mode, uint64_t map_bytes, larder_store_detail *detail,
+                               environment **out) {
     *out = NULL;
     const bool writes = (flags & ENVIRONMENT_WRITES) != 0;
     detail->part = LARDER_STORE_PART_DATA;
@@ -166,6 +168,22 @@ larder_status larder_environment_open(const char *folder, uint32_t flags, const 
     }
     pthread_mutex_unlock(&registry_lock);
     *out = env;
+    return status;
+}
+
+larder_status larder_environment_open(const char *folder, uint32_t flags, const store_meta *fresh,
+                                      uint32_t mode, uint64_t map_bytes,
+                                      larder_store_detail *detail, environment **out) {
+    enum { ATTEMPTS = 16 };
+    file_path path;
+    larder_os_facts facts;
+    larder_status status = ENOENT;
+    (void)larder_environment_path(path, folder, "data.mdb");
+    for (int attempt = 0; attempt < ATTEMPTS && status == ENOENT; attempt++) {
+        status = open_once(folder, flags, fresh, mode, map_bytes, detail, out);
+        // A compaction may replace it between two looks.
+        if (status == ENOENT && larder_os_file_facts_at(path, &facts) != LARDER_OK) break;
+    }
     return status;
 }
 
