@@ -368,6 +368,15 @@ static uint64_t file_number(const char *path) {
     return facts.st_ino;
 }
 
+/** Its file is found beside whatever data.mdb is there. */
+static void make_cursor(torture *run, larder_store *store) {
+    larder_store_feed *feed = NULL;
+    larder_store_feed_options options = {.name = bytes_of_text("cursor")};
+    GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);
+    larder_store_feed_close(feed);
+    GIVES(larder_store_feed_cursor_remove(store, options.name), LARDER_OK);
+}
+
 /** A reader goes on in the file that a compaction has put in the place of its own.
     @param stays without a slot there, too. */
 static void replace(torture *run, const char *path, unsigned which, bool looks_between,
@@ -385,6 +394,7 @@ static void replace(torture *run, const char *path, unsigned which, bool looks_b
     if (!have_done(run, path, CHORE_COMPACT)) return;
     EXPECT(run, file_number(path) != before, "compaction has left data.mdb as it was");
     if (looks_between) looks[which].look(run, reader, other.writes);
+    else make_cursor(run, reader);
     if (!have_done(run, path, CHORE_GO_ON)) return;
     if (stays) larder_fault_set("mdb_env_open", 1, EACCES);
     looks[which].look(run, reader, other.writes);
