@@ -246,6 +246,8 @@ STORE_GROWS_UNDER_READERS) in_file CLarderStore/checkpoint/checkpoint.c \
     's/if (larder_environment_room(env) < 2 . larder_store_least_room.*/if (0 \&\&/' ;;
 STORE_CLEANS_AT_ONCE) in_file CLarderStore/cleaning/clean.c \
     's/^    work->room_bytes = room - .*/    work->room_bytes = UINT64_MAX;/' ;;
+STORE_CLEANS_FOR_NOTHING) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/dead + read \/ WORTH_PART >= before/dead + 0 * read >= before/' ;;
 STORE_SKIPS_CAUSE) in_file CLarderStore/cleaning/clean.c \
     's/if (!is_all_memory(work, candidate)) return true;/const live_segment *own =\
         oldest_with_dead(work);\
@@ -335,8 +337,19 @@ FEED_HALF_A_BATCH) in_file CLarderStore/feed/feed.c \
     }' ;;
 FEED_FORGETS_CURSOR) in_file CLarderStore/cleaning/fed.c \
     's/if (behind < least) least = behind;/(void)behind;/' ;;
+STORE_READS_REPLACED) in_file CLarderStore/lmdb/environment_registry.c \
+    's/^    if (!atomic_load(&env->is_unprotected)) return false;/    return false;/' ;;
+STORE_OPENS_ONCE) in_file CLarderStore/lmdb/environment_registry.c \
+    's/attempt < ATTEMPTS \&\& status == LARDER_EREPLACED;/attempt < 1;/' ;;
+FEED_MISSES_LATE) in_file CLarderStore/cleaning/clean.c \
+    's/^        larder_feed_watch(store);//' ;;
+FEED_UNHIDES) in_file CLarderStore/cleaning/clean.c \
+    's/^ *!has_to_stay(retired, next, fed_after))/            true)/' ;;
+FEED_BELIEVES_SPARE) in_file CLarderStore/feed/place.c \
+    's/^    if (last == 0) return find_without_log.*/\
+        if (last == 0) last = written->items[0].first_sequence - 1;/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
-    's/larder_feed_sync(index->feed) != LARDER_OK)/0)/' ;;
+    's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \
     's/bool waits = !status \&\& feed->is_synced_only .*/bool waits = false;/' ;;
 FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \

@@ -337,7 +337,7 @@ static void give_reserves(larder_store *store) {
 static void give_all(larder_store *store) {
     give_reserves(store);
     flush_order order = {.room_bytes = larder_store_room_to_keep(store)};
-    larder_segments_delete_retired(&store->index, &store->pending.log, &order);
+    larder_segments_delete_retired(store, &order);
 }
 
 /** What cleaning may have to copy before anything comes free. */
@@ -365,21 +365,24 @@ uint64_t larder_store_room_to_keep(larder_store *store) {
 }
 
 /** Where there was no room to clean all that is worth it: what one checkpoint frees is the room of
-    the next. */
+    the next, as long as that is worth what it reads. */
 static larder_status clean_in_steps(larder_store *store, flush_order *order) {
+    enum { WORTH_PART = 64 };
     bool has_given = false;
-    uint64_t used, live, before = UINT64_MAX;
+    uint64_t used, live, before = UINT64_MAX, read_before = order->cleaned_bytes;
     while (order->is_cut) {
-        larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        larder_segments_delete_retired(store, order);
         // Somebody looks at an older state, or wants no more of it.
         if (larder_segments_are_looked_at(&store->index, order) || order->deletion)
             return LARDER_OK;
         larder_live_totals(&store->index.live, &used, &live);
-        bool is_stuck = used - live >= before;
+        const uint64_t dead = used - live, read = order->cleaned_bytes - read_before;
+        bool is_stuck = dead + read / WORTH_PART >= before;
         if (is_stuck && has_given) return LARDER_OK;
         if (is_stuck) give_reserves(store);
         has_given = has_given || is_stuck;
-        before = used - live;
+        before = dead;
+        read_before = order->cleaned_bytes;
         larder_status status = run_checkpoint(store, order);
         if (status) return is_full_disk(status) ? LARDER_OK : status;
     }
@@ -655,7 +658,7 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
         atomic_fetch_add(&store->figures.flush_ns, (uint64_t)took_ns);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);
-        if (!status) larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        if (!status) larder_segments_delete_retired(store, order);
         larder_environment_reserve(store->index.environment);
         larder_log_leave(&store->pending.log);
         if (atomic_load(&store->pending.count) == 0)

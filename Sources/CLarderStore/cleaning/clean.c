@@ -492,10 +492,9 @@ larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply) {
             facts->is_damaged = true;
             continue;
         }
-        if (is_fed(work, facts)) {
-            next->fed_to = facts->last_sequence;
-            next->fed_bytes = facts->used_bytes;
-        }
+        next->is_fed = is_fed(work, facts);
+        next->last_sequence = facts->as_of == 0 ? facts->last_sequence : 0;
+        next->used_bytes = facts->used_bytes;
         tree_key key;
         larder_tree_key_segment(next->number, &key);
         larder_status status = larder_apply_row(apply, &key, NULL);
@@ -528,9 +527,9 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
         // Without memory its file stays until the store is opened again.
         if (larder_segment_retire(work->index, log, gone->number, transaction, false)) continue;
         live_segment *noted = larder_live_find(&work->index->retired, gone->number);
-        noted->is_fed = gone->fed_to > 0;
-        noted->last_sequence = gone->fed_to;
-        noted->used_bytes = gone->fed_bytes;
+        noted->is_fed = gone->is_fed;
+        noted->last_sequence = gone->last_sequence;
+        noted->used_bytes = gone->used_bytes;
     }
     for (size_t at = 0; at < work->made_count; at++) {
         segment *made;
@@ -558,27 +557,27 @@ static larder_status keep_unproven(store_index *index, store_log *log) {
     return LARDER_OK;
 }
 
-/** Whether a feed's named cursor needs the file of a segment that is retired. */
-static bool is_needed(const live_segment *retired, uint64_t fed_after) {
-    return (retired->is_fed || retired->is_unproven) && retired->last_sequence > fed_after;
+/** Whether something stays for a cursor that nobody knew to need it when `next` was retired with it,
+    or that was found when the store was opened: what `next` has to remember may hide what is in it.
+    */
+static bool has_to_stay(const live_table *retired, const live_segment *next, uint64_t fed_after) {
+    for (size_t at = 0; at < retired->count; at++) {
+        const live_segment *kept = &retired->items[at];
+        if (kept->retired_by == next->retired_by && !kept->is_fed &&
+            kept->last_sequence > fed_after && goes_before(kept, next))
+            return true;
+    }
+    return false;
 }
 
-/** The next one to delete; NULL if feeds need all the others. Of those that were found when the
-    store was opened, none goes whose removals may hide what is in one that a feed needs. */
+/** The next one to delete; NULL if feeds need all the others. */
 static const live_segment *next_to_delete(const live_table *retired, uint64_t fed_after) {
-    const live_segment *gone = NULL, *kept = NULL;
+    const live_segment *gone = NULL;
     for (size_t at = 0; at < retired->count; at++) {
         const live_segment *next = &retired->items[at];
-        if (next->is_unproven && is_needed(next, fed_after) &&
-            (kept == NULL || goes_before(next, kept)))
-            kept = next;
-    }
-    for (size_t at = 0; at < retired->count; at++) {
-        const live_segment *next = &retired->items[at];
-        if (is_needed(next, fed_after) ||
-            (next->is_unproven && kept != NULL && goes_before(kept, next)))
-            continue;
-        if (gone == NULL || goes_before(next, gone)) gone = next;
+        if (next->last_sequence <= fed_after && (gone == NULL || goes_before(next, gone)) &&
+            !has_to_stay(retired, next, fed_after))
+            gone = next;
     }
     return gone;
 }
@@ -596,24 +595,29 @@ bool larder_segments_are_looked_at(const store_index *index, const flush_order *
     return next_for_room(index, larder_cleaning_fed_after(index), order) != NULL;
 }
 
-void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order) {
+void larder_segments_delete_retired(larder_store *store, flush_order *order) {
+    store_index *index = &store->index;
+    store_log *log = &store->pending.log;
     live_table *retired = &index->retired;
     const size_t total = retired->count;
     if (total == 0) return;
     uint64_t oldest = larder_environment_oldest_reader(index->environment);
-    const uint64_t fed_after = larder_cleaning_fed_after(index);
     bool is_synced = false;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
         if (order->deletion || done == total) return;
+        // A cursor may have been made, or set back, since the checkpoint began.
+        larder_feed_watch(store);
+        const uint64_t fed_after = larder_cleaning_fed_after(index);
         const live_segment *gone = next_for_room(index, fed_after, order);
         if (gone == NULL) return;
         // What a cursor has passed goes for good: a power cut must not set the cursor back to it.
-        if (fed_after != UINT64_MAX && !is_synced && larder_feed_sync(index->feed) != LARDER_OK)
-            return;
-        is_synced = true;
+        if (fed_after != UINT64_MAX && !is_synced) {
+            if (larder_feed_sync(index->feed) != LARDER_OK) return;
+            is_synced = true;
+        }
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
         bool is_superfluous = true;

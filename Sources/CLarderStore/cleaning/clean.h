@@ -31,8 +31,11 @@ typedef struct victim {
     uint64_t forgettable;
     /** Not all that lives in it was found. */
     bool stays;
-    /** A named cursor of a feed needs it: up to which sequence, and its bytes. 0 if none does. */
-    uint64_t fed_to, fed_bytes;
+    /** What a named cursor of a feed may need of it: up to which sequence, and its bytes. 0 of a
+        cleaned one, which no feed reads. */
+    uint64_t last_sequence, used_bytes;
+    /** One needs it. */
+    bool is_fed;
 } victim;
 
 /** How far copying had come with the last transaction that was committed. */
@@ -130,6 +133,6 @@ uint64_t larder_cleaning_fed_after(const store_index *index);
 bool larder_segments_are_looked_at(const store_index *index, const flush_order *order);
 /** Deletes segments that no state needs any more; those that cursors need, too, as long as the file
     system has not the room that the order asks for. The lock of the index is held. */
-void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order);
+void larder_segments_delete_retired(larder_store *store, flush_order *order);
 
 #endif

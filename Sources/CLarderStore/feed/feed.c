@@ -58,15 +58,21 @@ static larder_status find_cursor(larder_store_feed *feed,
     }
     if (free_slot == SIZE_MAX) return LARDER_ENOSLOT;
     larder_status status = take_slot(feed, free_slot);
-    if (!status) status = begin(feed, options);
     if (status) return status;
-    found = (feed_cursor){.length = (uint32_t)name.length,
-                          .epoch = feed->is_lost ? FEED_EPOCH_NONE : feed->place.epoch,
-                          .sequence = feed->place.sequence,
-                          .max_lag = options->max_lag_bytes};
+    found = (feed_cursor){.length = (uint32_t)name.length, .max_lag = options->max_lag_bytes};
     if (found.max_lag == 0) found.max_lag = LARDER_STORE_FEED_LAG_DEFAULT_BYTES;
     memcpy(found.name, name.data, name.length);
+    // At the start of all, so that nothing is deleted any more behind where it is found to begin.
     larder_feed_cursor_write(page, free_slot, &found);
+    status = begin(feed, options);
+    if (!status)
+        status = larder_feed_file_note(&feed->file, feed->log.store_id, free_slot,
+                                       feed->is_lost ? FEED_EPOCH_NONE : feed->place.epoch,
+                                       feed->place.sequence);
+    if (status) {
+        larder_feed_cursor_write(page, free_slot, &(feed_cursor){.length = 0});
+        return status;
+    }
     feed->slot = free_slot;
     return larder_feed_file_sync(&feed->file, feed->store->identity.path);
 }

@@ -111,7 +111,8 @@ static larder_status judge(store_log *log, const log_survey *written, feed_place
 // Finding -----------------------------------------------------------------------------------------
 
 /** Sets the scan behind the feed's place.
-    @param last receives the last write before it that was seen where the log ends. */
+    @param last receives the last write before it that was seen where the log ends; 0 if the log
+           does not tell. */
 static larder_status set_scan(larder_store_feed *feed, const log_survey *written, uint64_t *last) {
     const uint64_t sequence = feed->place.sequence;
     store_log *log = &feed->log;
@@ -131,7 +132,6 @@ static larder_status set_scan(larder_store_feed *feed, const log_survey *written
     larder_bytes bytes;
     bool is_end = at + 1 == written->count &&
                   larder_segment_look(from, feed->scan.at.offset, &bytes) == LARDER_END;
-    if (*last == 0 && is_end) *last = written->items[at].first_sequence - 1;
     if (!is_end || *last > sequence) *last = sequence;
     feed->is_placed = true;
     return LARDER_OK;
@@ -158,15 +158,23 @@ static larder_status lost_before(larder_store_feed *feed, const segment_facts *t
     return LARDER_OK;
 }
 
-/** There is no log yet, or none any more: what the tree has says whether the feed was further. */
-static larder_status find_without_log(larder_store_feed *feed, larder_store_feed_event *event) {
+/** Behind the newest write that the store's handle sees: the `first` of an empty segment does not
+    tell, for one that was made in advance may have come late. */
+static larder_status newest(const larder_store_feed *feed, feed_place *out) {
     larder_store_token now;
-    feed_place end;
     bool is_other;
-    if (feed->is_cut || (!feed->is_lost && feed->place.sequence == 0)) return LARDER_END;
     larder_status status = larder_store_token_now(feed->store, &now);
-    if (!status) status = larder_feed_token_read(feed->store, &now, &end, &is_other);
-    if (status) return status;
+    return status ? status : larder_feed_token_read(feed->store, &now, out, &is_other);
+}
+
+/** There is no log yet, or nothing in it: what the tree has says whether the feed was further. */
+static larder_status find_without_log(larder_store_feed *feed, larder_store_feed_event *event) {
+    feed_place end;
+    if (feed->is_cut || (!feed->is_lost && feed->place.sequence == 0)) return LARDER_END;
+    larder_status status = newest(feed, &end);
+    // A writer goes on: soon there is a log.
+    if (status == LARDER_EBUSY) feed->is_placed = false;
+    if (status) return status == LARDER_EBUSY ? LARDER_END : status;
     if (feed->is_lost) {
         feed->is_lost = false;
         feed->place = end;
@@ -195,6 +203,7 @@ static larder_status find_among(larder_store_feed *feed, const log_survey *writt
             feed->judged_epoch = written->items[at].epoch.number;
     status = set_scan(feed, written, &last);
     if (status) return status;
+    if (last == 0) return find_without_log(feed, event);
     // Nobody can have been told of what is behind the end; a power cut may have taken it, of which
     // a new epoch will tell.
     if (last < feed->place.sequence && !feed->is_cut)
@@ -250,13 +259,17 @@ larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed
 larder_status larder_feed_rewind(larder_store_feed *feed) {
     log_survey written;
     larder_status status = list_written(&feed->log, &written);
+    size_t at = 0;
+    while (at < written.count && written.items[at].is_empty) at++;
     feed->place = (feed_place){0, 0};
-    if (!status && written.count > 0) {
-        const segment_facts *oldest = &written.items[0];
+    if (!status && at < written.count) {
+        const segment_facts *oldest = &written.items[at];
         uint64_t first =
             larder_feed_first_at(&feed->log, (location){oldest->number, SEGMENT_HEAD_BYTES});
         if (first == 0) first = oldest->first_sequence;
         feed->place = (feed_place){oldest->epoch.number, first > 0 ? first - 1 : 0};
+    } else if (!status && at > 0) {
+        status = newest(feed, &feed->place);
     }
     larder_log_survey_free(&written);
     return status;

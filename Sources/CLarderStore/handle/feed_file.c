@@ -157,6 +157,22 @@ static larder_status map_file(feed_file *of, const larder_store *store, bool mak
     return adopt(page, store);
 }
 
+/** The folder that the store is in: of a reader without a slot, behind what a compaction has put in
+    the place of data.mdb meanwhile. */
+static larder_status open_folder(environment *env, int *folder) {
+    enum { ATTEMPTS = 16 };
+    snapshot *seen;
+    larder_status status = larder_environment_folder(env, folder);
+    for (int attempt = 1; status == LARDER_EREPLACED && attempt < ATTEMPTS; attempt++) {
+        if (!larder_environment_is_replaced(env)) break;
+        status = larder_environment_read(env, &seen);
+        if (status) break;
+        larder_environment_release(env, seen);
+        status = larder_environment_folder(env, folder);
+    }
+    return status;
+}
+
 larder_status larder_feed_file_open(const larder_store *store, bool makes, feed_file *out) {
     const bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
     int folder = -1;
@@ -167,7 +183,7 @@ larder_status larder_feed_file_open(const larder_store *store, bool makes, feed_
         larder_environment_path(path, store->identity.path, "lock"), &facts);
     const uint32_t mode = facts.mode & 0777;
     // Another store may be at that path by now, and gets no file of this one.
-    if (!status) status = larder_environment_folder(store->index.environment, &folder);
+    if (!status) status = open_folder(store->index.environment, &folder);
     if (!status) status = larder_os_file_open_in(folder, "feed", LARDER_OS_WRITE, 0, &out->file);
     if (status == ENOENT && folder >= 0 && makes)
         status = larder_os_file_open_in(folder, "feed", LARDER_OS_WRITE | LARDER_OS_CREATE, mode,

@@ -48,6 +48,8 @@ typedef struct follower {
     bool has_log;
     /** Writes that are known to be lost, behind `first`. */
     uint64_t lost;
+    /** Something was missing, or not what it should be, when it was followed last. */
+    bool is_hurt;
 } follower;
 
 typedef struct pending_writes {

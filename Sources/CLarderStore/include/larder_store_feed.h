@@ -12,7 +12,9 @@
     takes everything again: larder_store_snapshot_open is a cursor, and the token that belongs to
     it. A **named cursor** is kept by the store with the position that its consumer acknowledged,
     and keeps the log behind it from being deleted, up to `max_lag_bytes`; before a write is refused
-    on a full disk, the oldest of it goes all the same.
+    on a full disk, the oldest of it goes all the same. What is deleted at the moment in which a
+    cursor is made with an older token, or set back, may be missing. A consumer that begins with a
+    snapshot makes its named cursor first, without a token, and acknowledges the snapshot's token.
 
     **Power cuts** take back writes that were not synced, and their sequences are assigned again. A
     consumer that was told of one is told LARDER_STORE_FEED_REWOUND: everything after the event's

@@ -94,9 +94,13 @@ LARDER_MUST_CHECK larder_status larder_environment_read(environment *env, snapsh
 /** Whether readers have no places in LMDB's table, because lock.mdb cannot be had: then nothing
     protects what they read from a writer. */
 bool larder_environment_is_unprotected(const environment *env);
+/** Whether readers are unprotected and another file is in the place of data.mdb by now: the next
+    place that is taken sees that one. To be asked where something is missing: a system call. */
+bool larder_environment_is_replaced(environment *env);
 /** What came of a read through a place, as the caller may believe it.
     @return `status`; of an unprotected one LARDER_EBUSY where a writer may have used its pages
-            again, or deleted what they led to, before it was through. */
+            again, deleted what they led to, or put another file in the place of data.mdb, before it
+            was through. */
 larder_status larder_environment_confirm(const snapshot *seen, larder_status status);
 
 /** Gives the place back. */

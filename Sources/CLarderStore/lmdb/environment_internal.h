@@ -59,6 +59,8 @@ typedef struct place {
     _Atomic bool is_long;
     /** Which one it is. */
     uint32_t index;
+    /** Of the environment, when it began to see that state. */
+    uint32_t generation;
     /** It sees a state that is protected: by LMDB's table, or because LMDB is closed. */
     _Atomic bool is_live;
     /** The number in the meta page that the next transaction will write; NULL if nothing was read.
@@ -113,8 +115,12 @@ struct environment {
     bool is_read_only;
     /** The file is this user's, or one that is trusted. */
     bool is_own;
-    /** LMDB has no table of readers. */
-    _Atomic bool is_unprotected;
+    /** LMDB has no table of readers. Then a compaction may put another file in the place of this
+        one: that was seen, and how often the other one was opened. */
+    _Atomic bool is_unprotected, is_replaced;
+    _Atomic uint32_t generation;
+    /** Of the first state that was read. */
+    _Atomic uint64_t store_id;
     _Atomic uint32_t references;
     environment *next;
 
@@ -179,6 +185,16 @@ const char *larder_environment_folder_path(const environment *env);
 LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
                                                         int *file, larder_os_facts *facts);
 
+/** Makes a map of the file, of which so many bytes are there, the one that counts from here on;
+    `lock` is held. */
+LARDER_MUST_CHECK larder_status larder_environment_map_file(environment *env, int file,
+                                                            uint64_t bytes);
+/** Reads on in the file that a compaction has put in the place of the one that is open. What was
+    read so far stays as it is. */
+LARDER_MUST_CHECK larder_status larder_environment_follow_file(environment *env);
+/** The same with that file, `file`: LMDB's part, and the map. */
+LARDER_MUST_CHECK larder_status larder_environment_change_file(environment *env, int file,
+                                                               uint64_t bytes);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status larder_environment_extend(environment *env);
 /** The state that meta page `which` describes. Whoever committed it may have made the file longer

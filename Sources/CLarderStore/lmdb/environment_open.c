@@ -351,6 +351,20 @@ larder_status larder_environment_wake(environment *env, bool reopens) {
     return status;
 }
 
+larder_status larder_environment_change_file(environment *env, int file, uint64_t bytes) {
+    larder_environment_begin_change(env);
+    if (env->lmdb) close_lmdb(env);
+    pthread_mutex_lock(&env->lock);
+    larder_status status = larder_environment_map_file(env, file, bytes);
+    pthread_mutex_unlock(&env->lock);
+    // Behind the map: whoever has this has that one, too.
+    if (!status) atomic_fetch_add(&env->generation, 1);
+    if (!status) status = wake(env);
+    if (!status) atomic_store(&env->is_replaced, false);
+    larder_environment_end_change(env);
+    return status;
+}
+
 void larder_environment_rest(environment *env) {
     larder_environment_reset_idle(env, true);
     larder_environment_begin_change(env);

@@ -145,6 +145,11 @@ static larder_status read_meta(environment *env, const tree *state, store_meta *
     return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
+/** Whether what it sees is of the file that is open now. */
+static bool place_is_of_file(const place *taken) {
+    return taken->generation == atomic_load(&taken->snapshot.environment->generation);
+}
+
 bool larder_environment_is_unprotected(const environment *env) {
     return atomic_load(&env->is_unprotected);
 }
@@ -159,7 +164,9 @@ larder_status larder_environment_confirm(const snapshot *seen, larder_status sta
     const place *taken =
         (const place *)(const void *)((const char *)seen - offsetof(place, snapshot));
     bool is_overwritten = __atomic_load_n(state->watched, __ATOMIC_ACQUIRE) != state->transaction;
-    bool may_be_missing = status == LARDER_EDAMAGED && place_is_stale(taken);
+    bool may_be_missing =
+        status == LARDER_EDAMAGED && (place_is_stale(taken) || !place_is_of_file(taken) ||
+                                      larder_environment_is_replaced(seen->environment));
     return is_overwritten || may_be_missing ? LARDER_EBUSY : status;
 }
 
@@ -169,6 +176,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
                                  bool is_last_attempt) {
     int which = (int)(transaction & 1);
     tree state;
+    const uint32_t generation = atomic_load(&env->generation);
     larder_status status = larder_environment_state(env, which, &state);
     if (status || state.transaction != transaction) {
         if (!is_last_attempt) return EAGAIN;
@@ -189,7 +197,12 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     if (state.watched && !is_last_attempt &&
         __atomic_load_n(state.watched, __ATOMIC_ACQUIRE) != transaction)
         return EAGAIN;
+    uint64_t first = 0;
+    if (!status && !atomic_compare_exchange_strong(&env->store_id, &first, meta.store_id) &&
+        first != meta.store_id)
+        status = LARDER_EREPLACED;
     if (status) return status;
+    taken->generation = generation;
     taken->snapshot.tree = state;
     taken->snapshot.meta = meta;
     taken->newer = newer;
@@ -209,7 +222,9 @@ static larder_status place_renew(environment *env, place *taken) {
         }
         if (status) break;
         // The same state as before: all that was read of it still holds.
-        if (taken->newer && transaction == taken->snapshot.tree.transaction) return LARDER_OK;
+        if (taken->newer && transaction == taken->snapshot.tree.transaction &&
+            place_is_of_file(taken))
+            return LARDER_OK;
         taken->newer = NULL;
         status = place_parse(env, taken, transaction, attempt == RENEW_ATTEMPTS);
     }
@@ -265,6 +280,10 @@ static place *place_search(environment *env, bool is_table_full) {
 
 larder_status larder_environment_read(environment *env, snapshot **out) {
     bool is_table_full = false;
+    if (atomic_load_explicit(&env->is_replaced, memory_order_relaxed)) {
+        larder_status status = larder_environment_follow_file(env);
+        if (status) return status;
+    }
     for (int attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
         place *taken = place_search(env, is_table_full);
         larder_status status = LARDER_OK;

@@ -28,6 +28,13 @@ static environment *registry_find(const larder_os_facts *facts, pid_t pid) {
     return NULL;
 }
 
+static void registry_add(environment *env, const larder_os_facts *facts) {
+    env->device = facts->device;
+    env->inode = facts->inode;
+    env->next = registry[env->inode % REGISTRY_LISTS];
+    registry[env->inode % REGISTRY_LISTS] = env;
+}
+
 static void registry_remove(const environment *env) {
     environment **link = &registry[env->inode % REGISTRY_LISTS];
     while (*link != env) link = &(*link)->next;
@@ -57,12 +64,9 @@ static environment *environment_new(const char *path, const larder_os_facts *fac
     pthread_mutex_init(&env->lmdb_lock, NULL);
     env->gate = -1;
     env->mode = mode;
-    env->device = facts->device;
-    env->inode = facts->inode;
     env->is_own = facts->owner == larder_os_user();
     env->pid = getpid();
-    env->next = registry[env->inode % REGISTRY_LISTS];
-    registry[env->inode % REGISTRY_LISTS] = env;
+    registry_add(env, facts);
     return env;
 }
 
@@ -117,9 +121,11 @@ static larder_status open_file(const char *folder, const store_meta *fresh, uint
     }
 }
 
-larder_status larder_environment_open(const char *folder, uint32_t flags, const store_meta *fresh,
-                                      uint32_t mode, uint64_t map_bytes,
-                                      larder_store_detail *detail, environment **out) {
+/** As larder_environment_open; LARDER_EREPLACED where another file came into the place of the one
+    that it had begun with. */
+static larder_status open_once(const char *folder, uint32_t flags, const store_meta *fresh,
+                               uint32_t mode, uint64_t map_bytes, larder_store_detail *detail,
+                               environment **out) {
     *out = NULL;
     const bool writes = (flags & ENVIRONMENT_WRITES) != 0;
     detail->part = LARDER_STORE_PART_DATA;
@@ -134,6 +140,7 @@ larder_status larder_environment_open(const char *folder, uint32_t flags, const 
     bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
     if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
+    if (env) atomic_store(&env->is_replaced, false);
     // The other handles of this process have opened it before it was moved here.
     if (is_shared && !larder_environment_is_there(env) && !environment_place(env, folder))
         status = ENOMEM;
@@ -161,6 +168,65 @@ larder_status larder_environment_open(const char *folder, uint32_t flags, const 
     }
     pthread_mutex_unlock(&registry_lock);
     *out = env;
+    return status;
+}
+
+larder_status larder_environment_open(const char *folder, uint32_t flags, const store_meta *fresh,
+                                      uint32_t mode, uint64_t map_bytes,
+                                      larder_store_detail *detail, environment **out) {
+    enum { ATTEMPTS = 16 };
+    file_path path;
+    larder_os_facts facts;
+    larder_status status = LARDER_EREPLACED;
+    (void)larder_environment_path(path, folder, "data.mdb");
+    // A compaction may replace it between two looks.
+    for (int attempt = 0; attempt < ATTEMPTS && status == LARDER_EREPLACED; attempt++) {
+        status = open_once(folder, flags, fresh, mode, map_bytes, detail, out);
+        if (status == LARDER_EREPLACED && larder_os_file_facts_at(path, &facts) != LARDER_OK)
+            return ENOENT;
+    }
+    return status;
+}
+
+/** What is at the path of the file. */
+static larder_status facts_at_path(const environment *env, larder_os_facts *facts) {
+    file_path path;
+    (void)larder_environment_path(path, larder_environment_folder_path(env), "data.mdb");
+    return larder_os_file_facts_at(path, facts);
+}
+
+bool larder_environment_is_replaced(environment *env) {
+    larder_os_facts facts;
+    if (!atomic_load(&env->is_unprotected)) return false;
+    pthread_mutex_lock(&registry_lock);
+    if (facts_at_path(env, &facts) == LARDER_OK && facts.is_regular &&
+        (facts.device != env->device || facts.inode != env->inode))
+        atomic_store(&env->is_replaced, true);
+    pthread_mutex_unlock(&registry_lock);
+    return atomic_load(&env->is_replaced);
+}
+
+larder_status larder_environment_follow_file(environment *env) {
+    file_path path;
+    larder_os_facts facts;
+    int file = -1;
+    larder_status status = LARDER_OK;
+    pthread_mutex_lock(&registry_lock);
+    // Another thread may have done it.
+    if (atomic_load(&env->is_replaced)) {
+        (void)larder_environment_path(path, larder_environment_folder_path(env), "data.mdb");
+        status = larder_os_file_open(path, 0, 0, &file);
+        if (!status) status = larder_os_file_facts_get(file, &facts);
+        if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+        if (!status) {
+            registry_remove(env);
+            registry_add(env, &facts);
+            env->is_own = env->is_own && facts.owner == larder_os_user();
+            status = larder_environment_change_file(env, file, facts.bytes);
+        }
+        larder_os_file_close(file);
+    }
+    pthread_mutex_unlock(&registry_lock);
     return status;
 }
 

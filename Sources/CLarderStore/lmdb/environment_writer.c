@@ -11,8 +11,7 @@
 /** The first map, so that a store grows for a while before there is a second one. */
 static const uint64_t first_map_bytes = UINT64_C(16) << 20;
 
-/** Makes a larger map of the file; `lock` is held. */
-static larder_status replace_map(environment *env, int file, uint64_t bytes) {
+larder_status larder_environment_map_file(environment *env, int file, uint64_t bytes) {
     if (bytes < PAGE_MIN_BYTES) return LARDER_EDAMAGED;
     if (bytes > SIZE_MAX / 4) return EFBIG;
     if (env->map_count == MAPS_MAX) return ENOMEM;
@@ -57,7 +56,8 @@ larder_status larder_environment_extend(environment *env) {
     if (status) return status;
     pthread_mutex_lock(&env->lock);
     environment_map *map = atomic_load(&env->map);
-    if (!map || facts.bytes > map->length) status = replace_map(env, file, facts.bytes);
+    if (!map || facts.bytes > map->length)
+        status = larder_environment_map_file(env, file, facts.bytes);
     else if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
     pthread_mutex_unlock(&env->lock);
     larder_os_file_close(file);

@@ -7,7 +7,8 @@
     every write up to meta.applied, and over it every write behind: all that was written before the
     look began. Rows that a checkpoint brought into the tree early are among the latter. The writer
     removes no segment that the place's tree or the log behind it needs. So one that is missing is
-    lost, or the place was not in LMDB's table when it mattered: then a newer state is there. */
+    lost, or the place was not in LMDB's table when it mattered: then a newer state is there, in the
+    same file or in the one that a compaction has put in its place. */
 #include "log/scan.h"
 #include "read/read.h"
 
@@ -58,12 +59,14 @@ static larder_status follow_on(larder_store *store, const store_meta *meta) {
                      .looks_behind = follow->is_fresh,
                      .closed_at = follow->closed_at};
     larder_status status = LARDER_OK;
+    follow->is_hurt = false;
     while (!status) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
         status = larder_log_scan_next(&scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
+            follow->is_hurt = true;
             follow->has_ended = follow->is_cut && compare_locations(scan.at, follow->synced) >= 0;
             status = !follow->has_ended && larder_log_scan_resync(&scan) ? LARDER_OK : LARDER_END;
             scan.looks_behind = follow->is_fresh;
@@ -121,6 +124,16 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     follow->has_log = there->count > 0 && !(follow->is_cut && larder_log_survey_is_new(there));
 }
 
+/** Whether the tree may be of a file that a compaction has replaced: something is missing behind it,
+    or it has been left behind for long. Asked so seldom because the answer costs a system call. */
+static bool is_left(const larder_store *store, const follower *before, larder_status status) {
+    enum { LONG_BITS = 16 };
+    const follower *now = &store->pending.follower;
+    bool is_doubtful = status == ENOENT || (!status && now->is_hurt) ||
+                       now->last >> LONG_BITS != before->last >> LONG_BITS;
+    return is_doubtful && larder_environment_is_replaced(store->index.environment);
+}
+
 larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {
     environment *env = store->index.environment;
     uint64_t seen = 0;
@@ -133,6 +146,10 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
         follower before = store->pending.follower;
         uint64_t transaction = (*out)->tree.transaction;
         status = follow_to_end(store, &(*out)->meta, transaction == seen);
+        if (is_left(store, &before, status)) {
+            status = LARDER_EBUSY;
+            transaction = 0;
+        }
         if (!status) status = larder_environment_confirm(*out, LARDER_OK);
         if (!status) return LARDER_OK;
         larder_environment_release(env, *out);

@@ -374,7 +374,8 @@ int main(int count, char **values) {
         run.started_ns = now_ns();
         run.deadline_ns = run.started_ns + given.seconds * 1000000000u * families[i].share / shares;
         // So much finds what is planted.
-        if (given.brief && families[i].function == family_power) {
+        if (given.brief && (families[i].function == family_power ||
+                            families[i].function == family_store_readers)) {
             run.deadline_ns = run.started_ns + UINT64_C(15000000000);
         }
         tally sum = run_jobs(&run, families[i].function);

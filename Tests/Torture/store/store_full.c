@@ -463,6 +463,49 @@ static void history(torture *run, void *context) {
     larder_store_close(self->store);
 }
 
+// Writing ----------------------------------------------------------------------------------------
+
+/** The fuller the disk, the more has to be read for what it frees: a write is refused before it
+    reads much of the log for next to nothing. */
+static void refuses_soon(torture *run, void *context) {
+    full own = *(const full *)context, *self = &own;
+    larder_store_statistics now = {0};
+    uint64_t cleaned = 0, most = 0, free = 0;
+    if (!mount_small_disk(self->disk, "size=40m")) {
+        torture_skip(run, "full disks: mounting small ones needs root or user namespaces");
+        return;
+    }
+    torture_note(run, "writing on a full disk");
+    // Not every history comes to where there is next to nothing to free.
+    self->random = rng_make(1);
+    self->salts = calloc(KEYS_MOST, sizeof *self->salts);
+    self->value = malloc(VALUE_MOST + 1);
+    self->shortest = self->longest = 1000;
+    self->has_limit = self->has_index = self->has_deadlines = self->uses_threads = false;
+    if (!EXPECT_STATUS(run, open_store(self, 0), LARDER_OK)) {
+        return;
+    }
+    for (unsigned refused = 0; refused < 3 && torture_unhurt(run);) {
+        bool is_new = self->count == 0 || rng_below(&self->random, 4) != 0;
+        uint32_t key = is_new ? self->count : (uint32_t)rng_below(&self->random, self->count);
+        larder_status status = put(self, key);
+        EXPECT(run, status == LARDER_OK || status == ENOSPC, "a put gave %d", status);
+        self->count += status == LARDER_OK && is_new;
+        refused = status == LARDER_OK ? 0 : refused + 1;
+        // Only what takes or frees room has cleaned.
+        if (free_bytes(self) == free && status == LARDER_OK) {
+            continue;
+        }
+        free = free_bytes(self);
+        EXPECT_STATUS(run, larder_store_statistics_get(self->store, &now), LARDER_OK);
+        most = now.cleaned_bytes - cleaned > most ? now.cleaned_bytes - cleaned : most;
+        cleaned = now.cleaned_bytes;
+    }
+    EXPECT(run, most < now.log_used_bytes / 5,
+           "a write has copied %" PRIu64 " bytes of a log of %" PRIu64, most, now.log_used_bytes);
+    larder_store_close(self->store);
+}
+
 // Reading ----------------------------------------------------------------------------------------
 
 enum { FEW = 10 };
@@ -731,7 +774,8 @@ static void draw(full *self, torture *run) {
 void family_store_full(torture *run) {
 #ifdef __linux__
     static void (*const first[])(torture *, void *) = {reads_on_full_disk, reads_without_permission,
-                                                       frees_what_is_dead, removes_behind_snapshot};
+                                                       frees_what_is_dead, removes_behind_snapshot,
+                                                       refuses_soon};
     full drawn = {.run = run}, *self = &drawn;
     for (uint64_t n = 0; torture_next_case(run, &self->random); n++) {
         snprintf(self->disk, sizeof self->disk, "%s", torture_path(run, "disk"));

@@ -45,8 +45,12 @@ typedef struct tree_edit {
     MDB_dbi tree;
 } tree_edit;
 
-/** Of its own file: readers that no writer sees. */
+/** Of files of their own: readers that no writer sees, cursors that are made beside a checkpoint,
+    and a log with nothing in it. */
 void slotless_readers(torture *run, void *context);
+void replaced_below(torture *run, void *context);
+void late_cursors(torture *run, void *context);
+void empty_log(torture *run, void *context);
 
 bool edit_begin(const char *folder, tree_edit *out);
 /** Has the meta row name this transaction, and `count` entries unless that is NULL, with a checksum

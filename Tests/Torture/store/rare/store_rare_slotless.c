@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Readers without a place in LMDB's table, which no writer sees: at each of the calls that a look
 // of theirs makes, another process writes, runs checkpoints, and so deletes what they were about
-// to read.
+// to read. And compactions, which put another file in the place of the one that they read.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdnoreturn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,12 +16,13 @@
 #include "larder_store_feed.h"
 #include "store_rare.h"
 
-enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5 };
+enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5, ROUNDS = 20 };
 
 // The writer --------------------------------------------------------------------------------------
 
 /** Another process, and what it does at one of the reader's calls: each letter of the script is
-    writes, of every key, "w", or of a few, "p", or a checkpoint, "f". */
+    writes, of every key, "w", or of a few, "p", a checkpoint, "f", many of both, "g", or a
+    compaction, "c". */
 static struct {
     torture *run;
     const char *path;
@@ -52,7 +54,9 @@ static larder_status opened(const char *path, uint32_t flags, larder_store **out
     return larder_store_open(path, &options, NULL, out);
 }
 
-static unsigned count_of(char asked) { return asked == 'w' ? KEYS : asked == 'p' ? FEW : 0; }
+static unsigned count_of(char asked) {
+    return asked == 'g' ? ROUNDS * KEYS : asked == 'w' ? KEYS : asked == 'p' ? FEW : 0;
+}
 
 static larder_status write_some(larder_store *store, uint64_t from, uint64_t to) {
     static char value[2 * VALUE_BYTES];
@@ -65,6 +69,33 @@ static larder_status write_some(larder_store *store, uint64_t from, uint64_t to)
     return status;
 }
 
+static larder_status write_rounds(larder_store *store, uint64_t from, unsigned rounds) {
+    larder_status status = LARDER_OK;
+    for (unsigned n = 0; n < rounds && !status; n++, from += KEYS) {
+        status = write_some(store, from, from + KEYS);
+        if (!status) status = larder_store_flush(store);
+    }
+    return status;
+}
+
+/** Writes beside a snapshot, for which data.mdb grows: most of it is free then. */
+static larder_status grow(larder_store *store, uint64_t *writes) {
+    larder_store_cursor *cursor = NULL;
+    larder_store_query every;
+    larder_store_query_init(&every);
+    larder_status status = larder_store_cursor_open(store, &every, &cursor);
+    if (!status) status = write_rounds(store, *writes, ROUNDS);
+    *writes += ROUNDS * KEYS;
+    larder_store_cursor_close(cursor);
+    return status;
+}
+
+static larder_status compact(const char *path, larder_store **store) {
+    larder_store_close(*store);
+    larder_status status = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    return status ? status : opened(path, 0, store);
+}
+
 static noreturn void write_when_asked(const char *path) {
     larder_store *store;
     // So that it ends when there is nobody to ask it.
@@ -75,7 +106,9 @@ static noreturn void write_when_asked(const char *path) {
     char asked, answer;
     while (read(other.asks[0], &asked, 1) == 1) {
         unsigned count = count_of(asked);
-        if (!status && count > 0) status = write_some(store, writes, writes + count);
+        if (!status && asked == 'g') status = grow(store, &writes);
+        else if (!status && asked == 'c') status = compact(path, &store);
+        else if (!status && count > 0) status = write_some(store, writes, writes + count);
         else if (!status) status = larder_store_flush(store);
         writes += count;
         answer = (char)(status != LARDER_OK);
@@ -89,7 +122,9 @@ static void ask(const char *script) {
         char answer = 1;
         bool is_done =
             write(other.asks[1], script, 1) == 1 && read(other.answers[0], &answer, 1) == 1;
-        EXPECT(other.run, is_done && answer == 0, "the writer failed at '%c'", *script);
+        // Whoever is in the middle of opening LMDB may keep a compaction from doing so.
+        EXPECT(other.run, is_done && (answer == 0 || *script == 'c'), "the writer failed at '%c'",
+               *script);
         other.writes += count_of(*script);
     }
 }
@@ -267,11 +302,15 @@ static bool overtake(torture *run, const char *path, unsigned which, bool is_kno
     larder_fault_set(NULL, 0, 0);
     if (is_known) look_at_one(run, reader, 0);
     ask(other.before);
+    // What is opened is to have nothing of another handle's.
+    const bool is_alone = looks[which].look == open_another && !is_known;
+    if (is_alone) larder_store_close(reader);
     other.at = at;
     call_hook = act_meanwhile;
     looks[which].look(run, reader, other.writes);
     call_hook = NULL;
     bool is_done = other.at == 0;
+    if (is_alone) GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
     // Nothing of it stays behind.
     look_at_all(run, reader, other.writes);
     add_up(run, reader, other.writes);
@@ -286,13 +325,116 @@ static bool overtake(torture *run, const char *path, unsigned which, bool is_kno
     return is_done;
 }
 
+// Compactions -------------------------------------------------------------------------------------
+
+/** What is done in a process of its own. */
+typedef enum chore {
+    CHORE_GROW,
+    CHORE_COMPACT,
+    /** Writes, with checkpoints that delete all that lies behind; and some that none comes for. */
+    CHORE_GO_ON
+} chore;
+
+static larder_status do_chore(const char *path, chore what) {
+    larder_store *store;
+    uint64_t first = KEYS;
+    if (what == CHORE_COMPACT) return larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    larder_status status = opened(path, 0, &store);
+    if (!status && what == CHORE_GROW) status = write_rounds(store, 0, 1);
+    if (!status && what == CHORE_GROW) status = grow(store, &first);
+    if (!status && what == CHORE_GO_ON) status = write_rounds(store, other.writes, ROUNDS);
+    if (!status && what == CHORE_GO_ON)
+        status =
+            write_some(store, other.writes + ROUNDS * KEYS, other.writes + ROUNDS * KEYS + FEW);
+    larder_store_close(store);
+    return status;
+}
+
+static bool have_done(torture *run, const char *path, chore what) {
+    int ended = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(do_chore(path, what) != LARDER_OK);
+    other.writes += what == CHORE_GROW    ? (ROUNDS + 1) * KEYS
+                    : what == CHORE_GO_ON ? ROUNDS * KEYS + FEW
+                                          : 0;
+    return EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "chore %d ended with 0x%x",
+                  (int)what, ended);
+}
+
+static uint64_t file_number(const char *path) {
+    struct stat facts = {0};
+    (void)stat(inside(path, "data.mdb"), &facts);
+    return facts.st_ino;
+}
+
+/** Its file is found beside whatever data.mdb is there. */
+static void make_cursor(torture *run, larder_store *store) {
+    larder_store_feed *feed = NULL;
+    larder_store_feed_options options = {.name = bytes_of_text("cursor")};
+    GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);
+    larder_store_feed_close(feed);
+    GIVES(larder_store_feed_cursor_remove(store, options.name), LARDER_OK);
+}
+
+/** A reader goes on in the file that a compaction has put in the place of its own.
+    @param stays without a slot there, too. */
+static void replace(torture *run, const char *path, unsigned which, bool looks_between,
+                    bool stays) {
+    larder_store *reader = NULL;
+    remove_tree(path);
+    other.writes = 0;
+    if (!have_done(run, path, CHORE_GROW)) return;
+    larder_fault_set("mdb_env_open", 1, EACCES);
+    GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    if (reader == NULL) return;
+    look_at_all(run, reader, other.writes);
+    const uint64_t before = file_number(path);
+    if (!have_done(run, path, CHORE_COMPACT)) return;
+    EXPECT(run, file_number(path) != before, "compaction has left data.mdb as it was");
+    if (looks_between) looks[which].look(run, reader, other.writes);
+    else make_cursor(run, reader);
+    if (!have_done(run, path, CHORE_GO_ON)) return;
+    if (stays) larder_fault_set("mdb_env_open", 1, EACCES);
+    looks[which].look(run, reader, other.writes);
+    look_at_all(run, reader, other.writes);
+    larder_fault_set(NULL, 0, 0);
+    if (!have_done(run, path, CHORE_GO_ON)) return;
+    look_at_all(run, reader, other.writes);
+    add_up(run, reader, other.writes);
+    look_at_one(run, reader, other.writes);
+    ask_for_losses(run, reader, 0);
+    larder_store_close(reader);
+}
+
+void replaced_below(torture *run, void *context) {
+    const rare *self = context;
+    other.run = run;
+    other.path = self->path;
+    for (unsigned n = 0; n < 4 * sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
+        torture_note(run, "%s behind a compaction, number %u", looks[n / 4].name, n % 4);
+        replace(run, self->path, n / 4, n % 2, n / 2 % 2);
+    }
+}
+
+// Calls -------------------------------------------------------------------------------------------
+
 void slotless_readers(torture *run, void *context) {
     static const char *const scripts[][2] = {{"w", "f"}, {"w", "wfwf"}, {"p", "f"}};
     const rare *self = context;
     other.run = run;
     other.path = self->path;
+    bool goes_on = true;
+    for (unsigned at = 1; goes_on && torture_unhurt(run); at++) {
+        torture_note(run, "an open, beside a compaction at call %u", at);
+        other.before = "g";
+        other.script = "c";
+        goes_on = overtake(run, self->path, sizeof looks / sizeof *looks - 1, false, at);
+    }
     for (unsigned n = 0; n < 6 * sizeof looks / sizeof *looks; n++) {
-        bool is_known = n % 2, goes_on = true;
+        bool is_known = n % 2;
+        goes_on = true;
         other.before = scripts[n / 2 % 3][0];
         other.script = scripts[n / 2 % 3][1];
         for (unsigned at = 1; goes_on && torture_unhurt(run); at++) {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Feeds in what is rare. Named cursors that are made while a checkpoint deletes: from then on
+// nothing goes that lies behind them, nor what hides something that stays for them. And a log of
+// which only the next segment is left, to which nothing was written yet.
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "larder_store_feed.h"
+#include "store_rare.h"
+// The library has one of that name, too.
+#define record_bytes bytes_of_record
+#include "handle/handle.h"
+
+enum { KEYS = 300, STEPS = 2400, HISTORIES = 20 };
+
+/** What a feed tells up to its end: how many writes, the last one, and how many are missing. */
+typedef struct tale {
+    uint64_t writes, last, missing;
+} tale;
+
+/** One history: what is under each key, 0 for nothing; and who comes late. */
+typedef struct history {
+    torture *run;
+    const char *path;
+    uint64_t held[KEYS];
+    uint64_t writes;
+    larder_store *reader;
+    larder_store_feed *feed;
+    /** After so many deletions the cursor is made, and what a feed tells then. */
+    size_t comes_at;
+    tale there;
+} history;
+
+static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
+    larder_store_tuning tuning;
+    larder_store_options options;
+    larder_store_tuning_init(&tuning);
+    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
+    tuning.space_percent = 250;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    options.clock = own_clock;
+    options.tuning = &tuning;
+    *out = NULL;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+/** Keys are put and removed, one after the other but for some, with a checkpoint now and then: so
+    removals are copied while what they hide is still there. */
+static bool write_on(history *self, rng *random) {
+    torture *run = self->run;
+    larder_store *store;
+    char value[120];
+    if (!EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK)) return false;
+    const uint64_t window = rng_between(random, 4, 40);
+    larder_status status = LARDER_OK;
+    for (unsigned step = 0; step < STEPS && !status; step++) {
+        unsigned key = step * KEYS / STEPS + (unsigned)rng_below(random, window);
+        if (key >= KEYS || rng_one_in(random, 4)) key = (unsigned)rng_below(random, KEYS);
+        if (rng_one_in(random, 3)) {
+            status = larder_store_remove(store, rare_key(key), 0);
+            self->held[key] = 0;
+        } else {
+            snprintf(value, sizeof value, "%0*" PRIu64, (int)rng_between(random, 20, 110),
+                     self->writes + 1);
+            status = rare_put(store, key, value);
+            self->held[key] = self->writes + 1;
+        }
+        self->writes++;
+        if (!status && rng_one_in(random, 60)) status = larder_store_flush(store);
+    }
+    larder_store_close(store);
+    return EXPECT_STATUS(run, status, LARDER_OK);
+}
+
+static tale told_by(torture *run, larder_store_feed *feed) {
+    larder_store_feed_event event;
+    larder_status status;
+    tale out = {0};
+    while ((status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        out.writes += event.kind == LARDER_STORE_FEED_WRITE;
+        out.missing += event.missing;
+        out.last = event.sequence;
+    }
+    GIVES(status, LARDER_END);
+    return out;
+}
+
+/** What compaction calls before each deletion. */
+static int come_late(void *context, uint64_t done, uint64_t total) {
+    history *self = context;
+    torture *run = self->run;
+    larder_store_feed *now = NULL;
+    larder_store_feed_options options = {.flags = LARDER_STORE_FEED_FROM_START};
+    (void)total;
+    if (self->feed != NULL || done != self->comes_at) return 0;
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &self->reader), LARDER_OK);
+    if (self->reader == NULL) return 0;
+    GIVES(larder_store_feed_open(self->reader, &options, &now), LARDER_OK);
+    self->there = told_by(run, now);
+    larder_store_feed_close(now);
+    options.flags |= LARDER_STORE_FEED_UNSYNCED;
+    options.name = bytes_of_text("late");
+    GIVES(larder_store_feed_open(self->reader, &options, &self->feed), LARDER_OK);
+    return 0;
+}
+
+/** It is told whatever was there when it was made. */
+static void is_told_all(history *self) {
+    torture *run = self->run;
+    tale found = told_by(run, self->feed);
+    EXPECT(run,
+           found.writes == self->there.writes && found.missing == self->there.missing &&
+               found.last == self->there.last,
+           "a late cursor is told %" PRIu64 " writes up to %" PRIu64 ", with %" PRIu64
+           " missing; there were %" PRIu64 " up to %" PRIu64 ", with %" PRIu64,
+           found.writes, found.last, found.missing, self->there.writes, self->there.last,
+           self->there.missing);
+}
+
+/** The log alone says what there is. */
+static void is_whole(history *self) {
+    torture *run = self->run;
+    larder_store *store;
+    larder_store_report report;
+    (void)unlink(inside(self->path, "data.mdb"));
+    GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_OK);
+    if (!EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK)) return;
+    for (unsigned key = 0; key < KEYS; key++) {
+        larder_store_entry entry;
+        larder_status status = larder_store_get(store, rare_key(key), 0, &entry);
+        EXPECT(run,
+               self->held[key] == 0 ? status == LARDER_ENOTFOUND
+                                    : !status && entry.sequence == self->held[key],
+               "key %u, of write %" PRIu64 ", gave %d, write %" PRIu64, key, self->held[key],
+               status, entry.sequence);
+        larder_store_release(&entry);
+    }
+    larder_store_close(store);
+}
+
+void late_cursors(torture *run, void *context) {
+    const rare *place = context;
+    for (unsigned n = 0; n < HISTORIES && torture_unhurt(run); n++) {
+        rng random = rng_make(mix2(run->seed, n));
+        history self = {.run = run, .path = place->path, .comes_at = n % 3 / 2};
+        torture_note(run, "a cursor made behind %zu deletions, history %u", self.comes_at, n);
+        remove_tree(place->path);
+        if (!write_on(&self, &random)) return;
+        GIVES(larder_store_compact(place->path, NULL, NULL, come_late, &self, NULL), LARDER_OK);
+        if (!EXPECT(run, self.feed != NULL, "nothing was deleted")) return;
+        is_told_all(&self);
+        larder_store_feed_close(self.feed);
+        larder_store_close(self.reader);
+        is_whole(&self);
+    }
+}
+
+// A log of one empty segment ----------------------------------------------------------------------
+
+/** In a process of its own: the next segment is made in advance, and is entered by a write that the
+    process dies in, behind those that filled the one before. */
+static void die_between(torture *run, const char *path) {
+    enum { BEFORE = 8, MORE = 2, LONG = 3000 };
+    int ended = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        char value[256];
+        uint8_t *target;
+        larder_store *store;
+        memset(value, 'v', sizeof value - 1);
+        value[sizeof value - 1] = 0;
+        larder_status status = opened(path, 0, &store);
+        for (unsigned n = 0; n < BEFORE && !status; n++) status = rare_put(store, n % 3, value);
+        if (!status) larder_log_prepare(&store->pending.log, &store->pending.lock);
+        bool is_made = !status && store->pending.log.spare != NULL;
+        for (unsigned n = 0; n < MORE && !status; n++) status = rare_put(store, n % 3, value);
+        if (!status) status = larder_log_reserve(&store->pending.log, LONG, false, &target);
+        _exit(status || !is_made ? 1 : 0);
+    }
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "a writer ended with 0x%x",
+           ended);
+}
+
+/** A feed that begins behind the last write is told of the next one: not that it is rewound to where
+    the log was when the segment was made, nor that anything is missing. */
+static void goes_on(torture *run, larder_store *store, larder_store_feed *feed, uint64_t last,
+                    const char *who) {
+    larder_store_feed_event event = {.count = 0};
+    larder_status status = larder_store_feed_next(feed, &event);
+    EXPECT(run, status == LARDER_END, "%s behind write %" PRIu64 " gave %d, %d at %" PRIu64, who,
+           last, status, (int)event.kind, event.sequence);
+    GIVES(rare_put(store, 1, "another"), LARDER_OK);
+    GIVES(larder_store_feed_next(feed, &event), LARDER_OK);
+    EXPECT(run, event.kind == LARDER_STORE_FEED_WRITE && event.sequence == last + 1,
+           "%s behind write %" PRIu64 " told %d at %" PRIu64, who, last, (int)event.kind,
+           event.sequence);
+    larder_store_feed_close(feed);
+}
+
+void empty_log(torture *run, void *context) {
+    const rare *place = context;
+    torture_note(run, "a log of one empty segment");
+    die_between(run, place->path);
+    for (unsigned n = 0; n < 2; n++) {
+        larder_store *store;
+        larder_store_token now;
+        larder_store_feed *feed = NULL;
+        larder_store_feed_options options = {.flags = n == 0 ? 0 : LARDER_STORE_FEED_FROM_START};
+        remove_tree(place->path);
+        die_between(run, place->path);
+        GIVES(larder_store_compact(place->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
+        EXPECT(run, size_of_file(inside(place->path, "log/00000001.seg")) < 0, "the log has more");
+        if (!EXPECT_STATUS(run, opened(place->path, 0, &store), LARDER_OK)) return;
+        GIVES(larder_store_token_now(store, &now), LARDER_OK);
+        if (n == 0) options.from = &now;
+        GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);
+        if (feed != NULL)
+            goes_on(run, store, feed, larder_store_token_sequence(&now),
+                    n == 0 ? "a token" : "the start");
+        larder_store_close(store);
+    }
+}
