@@ -230,7 +230,11 @@ STORE_NAMES_UNSYNCED) in_file CLarderStore/handle/syncing.c \
 STORE_PATH_AS_GIVEN) in_file CLarderStore/store/store.c \
     's/= larder_os_absolute_path(path, &\(.*path\));/= (\1 = strdup(path)) == NULL;/' ;;
 STORE_ANY_FOLDER) in_file CLarderStore/log/log.c \
-    's/^    if (!status && (facts.device != log->device.*//' ;;
+    's/bool is_it = larder_os_is_same_file(&facts, &log->place);/bool is_it = true;/' ;;
+STORE_TAKES_REFILLED) in_file CLarderStore/log/log.c \
+    's/if (is_it \&\& log->lock.inode != 0)/if (false)/' ;;
+STORE_MISSES_FOLDER) in_file CLarderStore/log/log.c \
+    's/if (is_gone \&\& log->place.inode != 0) status = LARDER_EREPLACED;//' ;;
 STORE_FOLLOWS_ON) in_file CLarderStore/read/follow.c \
     's/if (is_outdated(follow, meta->applied))/if (follow->first == 0)/' ;;
 STORE_NEVER_LEAVES) in_file CLarderStore/checkpoint/checkpoint.c \

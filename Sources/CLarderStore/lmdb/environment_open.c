@@ -144,20 +144,20 @@ static bool is_refused(larder_status status) {
 
 /** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen.
     @return LARDER_EREPLACED if it has opened another store, which came to that path meanwhile. */
-static int open_files_of_lmdb(environment *env, unsigned flags) {
+static larder_status open_files_of_lmdb(environment *env, unsigned flags) {
     mdb_filehandle_t file;
-    larder_os_facts facts;
+    larder_os_facts facts = {0};
     int code = larder_os_standard_occupy();
     if (!code)
         code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
                             (mdb_mode_t)env->mode);
     larder_os_standard_vacate();
     if (code == ENOENT || code == ENOTDIR) return LARDER_EREPLACED;
-    if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return code;
+    if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return larder_environment_status(code);
     larder_os_file_close_on_exec(file);
-    code = larder_os_file_facts_get(file, &facts);
-    return !code && (facts.device != env->device || facts.inode != env->inode) ? LARDER_EREPLACED
-                                                                               : code;
+    larder_status status = larder_os_file_facts_get(file, &facts);
+    bool is_other = facts.device != env->device || facts.inode != env->inode;
+    return !status && is_other ? LARDER_EREPLACED : status;
 }
 
 // Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its
@@ -206,8 +206,9 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
     if (code) return larder_environment_status(code);
     code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
     if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
-    if (!code) code = open_files_of_lmdb(env, flags);
-    if (!code) {
+    larder_status status = larder_environment_status(code);
+    if (!status) status = open_files_of_lmdb(env, flags);
+    if (!status) {
         env->is_read_only = (flags & MDB_RDONLY) != 0;
         (void)mdb_reader_check(env->lmdb, &dead);
         MDB_envinfo info;
@@ -216,7 +217,7 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
     }
     mdb_env_close(env->lmdb);
     env->lmdb = NULL;
-    return larder_environment_status(code);
+    return status;
 }
 
 /** Opens it where nobody else opens or closes it.
