@@ -343,7 +343,7 @@ FEED_FORGETS_CURSOR) in_file CLarderStore/cleaning/fed.c \
     's/if (behind < least) least = behind;/(void)behind;/' ;;
 STORE_READS_REPLACED) in_file CLarderStore/lmdb/environment_registry.c \
     's/^    if (!atomic_load(&env->is_unprotected)) return false;/    return false;/' ;;
-STORE_OPENS_ONCE) in_file CLarderStore/lmdb/environment_registry.c \
+STORE_OPENS_ONCE) in_file CLarderStore/lmdb/environment_handles.c \
     's/attempt < ATTEMPTS \&\& status == LARDER_EREPLACED;/attempt < 1;/' ;;
 FEED_MISSES_LATE) in_file CLarderStore/cleaning/clean.c \
     's/^        larder_feed_watch(store);//' ;;

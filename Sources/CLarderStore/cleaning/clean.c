@@ -557,9 +557,9 @@ static larder_status keep_unproven(store_index *index, store_log *log) {
     return LARDER_OK;
 }
 
-/** Whether something stays for a cursor that nobody knew to need it when `next` was retired with it,
-    or that was found when the store was opened: what `next` has to remember may hide what is in it.
-    */
+/** Whether something stays for a cursor that nobody knew to need it when `next` was retired with
+    it, or that was found when the store was opened: what `next` has to remember may hide what is in
+    it. */
 static bool has_to_stay(const live_table *retired, const live_segment *next, uint64_t fed_after) {
     for (size_t at = 0; at < retired->count; at++) {
         const live_segment *kept = &retired->items[at];

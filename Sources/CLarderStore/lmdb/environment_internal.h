@@ -3,10 +3,9 @@
     Private: what the environment's source files share.
 
     Who holds what:
-    - `registry_lock` (in environment_registry.c) guards the list of environments, their opening and
-      closing.
+    - larder_registry_lock guards the list of environments, their opening and closing.
     - `lmdb_lock` guards LMDB's part: opening and closing it, and the size of its map. It may be
-      taken under registry_lock.
+      taken under that lock.
     - `lock` guards the making of places and of our own maps. It may be taken under every other one.
     - A place belongs to whoever set `is_taken`; everything in it but its atomics and `txn` is
       theirs.
@@ -185,6 +184,17 @@ const char *larder_environment_folder_path(const environment *env);
 LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
                                                         int *file, larder_os_facts *facts);
 
+/** The environments of this process, each once; to be called with the lock held. */
+void larder_registry_lock(void);
+void larder_registry_unlock(void);
+/** That of the file; NULL. */
+environment *larder_registry_find(const larder_os_facts *facts);
+/** Whether one was opened by that path. */
+bool larder_registry_has_folder(const char *folder);
+/** Under that file, which becomes its own. */
+void larder_registry_add(environment *env, const larder_os_facts *facts);
+void larder_registry_remove(const environment *env);
+
 /** Makes a map of the file, of which so many bytes are there, the one that counts from here on;
     `lock` is held. */
 LARDER_MUST_CHECK larder_status larder_environment_map_file(environment *env, int file,
@@ -192,9 +202,6 @@ LARDER_MUST_CHECK larder_status larder_environment_map_file(environment *env, in
 /** Reads on in the file that a compaction has put in the place of the one that is open. What was
     read so far stays as it is. */
 LARDER_MUST_CHECK larder_status larder_environment_follow_file(environment *env);
-/** The same with that file, `file`: LMDB's part, and the map. */
-LARDER_MUST_CHECK larder_status larder_environment_change_file(environment *env, int file,
-                                                               uint64_t bytes);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status larder_environment_extend(environment *env);
 /** The state that meta page `which` describes. Whoever committed it may have made the file longer

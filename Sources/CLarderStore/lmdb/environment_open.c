@@ -352,7 +352,8 @@ larder_status larder_environment_wake(environment *env, bool reopens) {
     return status;
 }
 
-larder_status larder_environment_change_file(environment *env, int file, uint64_t bytes) {
+/** Goes over to the file, whose length that is. */
+static larder_status change_file(environment *env, int file, uint64_t bytes) {
     larder_environment_begin_change(env);
     if (env->lmdb) close_lmdb(env);
     pthread_mutex_lock(&env->lock);
@@ -363,6 +364,30 @@ larder_status larder_environment_change_file(environment *env, int file, uint64_
     if (!status) status = wake(env);
     if (!status) atomic_store(&env->is_replaced, false);
     larder_environment_end_change(env);
+    return status;
+}
+
+larder_status larder_environment_follow_file(environment *env) {
+    file_path path;
+    larder_os_facts facts;
+    int file = -1;
+    larder_status status = LARDER_OK;
+    larder_registry_lock();
+    // Another thread may have done it.
+    if (atomic_load(&env->is_replaced)) {
+        (void)larder_environment_path(path, larder_environment_folder_path(env), "data.mdb");
+        status = larder_os_file_open(path, 0, 0, &file);
+        if (!status) status = larder_os_file_facts_get(file, &facts);
+        if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+        if (!status) {
+            larder_registry_remove(env);
+            larder_registry_add(env, &facts);
+            env->is_own = env->is_own && facts.owner == larder_os_user();
+            status = change_file(env, file, facts.bytes);
+        }
+        larder_os_file_close(file);
+    }
+    larder_registry_unlock();
     return status;
 }
 

@@ -124,8 +124,9 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     follow->has_log = there->count > 0 && !(follow->is_cut && larder_log_survey_is_new(there));
 }
 
-/** Whether the tree may be of a file that a compaction has replaced: something is missing behind it,
-    or it has been left behind for long. Asked so seldom because the answer costs a system call. */
+/** Whether the tree may be of a file that a compaction has replaced: something is missing behind
+    it, or it has been left behind for long. Asked so seldom because the answer costs a system call.
+    */
 static bool is_left(const larder_store *store, const follower *before, larder_status status) {
     enum { LONG_BITS = 16 };
     const follower *now = &store->pending.follower;

@@ -185,8 +185,8 @@ static void die_between(torture *run, const char *path) {
            ended);
 }
 
-/** A feed that begins behind the last write is told of the next one: not that it is rewound to where
-    the log was when the segment was made, nor that anything is missing. */
+/** A feed that begins behind the last write is told of the next one: not that it is rewound to
+    where the log was when the segment was made, nor that anything is missing. */
 static void goes_on(torture *run, larder_store *store, larder_store_feed *feed, uint64_t last,
                     const char *who) {
     larder_store_feed_event event = {.count = 0};
