@@ -38,8 +38,6 @@ struct Latencies: Sendable {
 
   mutating func add(_ other: Latencies) { nanoseconds += other.nanoseconds }
 
-  var slowest: Double { Double(nanoseconds.max() ?? 0) / 1e9 }
-
   /// Count, median, p99 and slowest, in milliseconds.
   var figures: String {
     let sorted = nanoseconds.sorted()
