@@ -100,16 +100,11 @@ public struct LogJobs<Message: Sendable>: AsyncSequence, Sendable {
     ) async throws -> LogJob<Message>? {
       do {
         return try await queue.receive(leaseFor: lease)
-      } catch let error as LarderError where error.code == .closed && queue.isClosed {
+      } catch let error as LarderError where error.code == .closed && queue.core.isClosed {
         return nil
       } catch is CancellationError {
         return nil
       }
     }
   }
-}
-
-extension LogQueue {
-  /// Not to be confused with the dead-letter log, whose end is an error.
-  fileprivate var isClosed: Bool { core.log.handle.suspension.isClosed }
 }

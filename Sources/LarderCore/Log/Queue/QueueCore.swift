@@ -78,6 +78,9 @@ final class QueueCore<Message: Sendable>: HeldQueue {
 
   fileprivate var isHeld: Bool { place.withLock { $0.isHeld } }
 
+  /// Whether the log is closed, or about to be; not that of the dead letters.
+  var isClosed: Bool { place.withLock { $0.isClosed } || suspension.isClosed }
+
   /// Opens the queue's file, unless it is open.
   func open() throws { try call { _, _ in } }
 
