@@ -14,6 +14,8 @@ final class QueueCore<Message: Sendable>: HeldQueue {
     var lastToken: UInt64 = 0
     /// The log is suspended, or about to be.
     var isHeld: Bool
+    /// How often that ended.
+    var unholdCount: UInt64 = 0
     var isClosed = false
     /// Changes with what there may be to receive.
     var version: UInt64 = 0
@@ -80,6 +82,11 @@ final class QueueCore<Message: Sendable>: HeldQueue {
 
   /// Whether the log is closed, or about to be; not that of the dead letters.
   var isClosed: Bool { place.withLock { $0.isClosed } || suspension.isClosed }
+
+  /// Changes with each step of a resumption: the log's comes first, and then the queue's.
+  fileprivate var resumptionSteps: UInt64 {
+    suspension.resumptionCount &+ place.withLock { $0.unholdCount }
+  }
 
   /// Opens the queue's file, unless it is open.
   func open() throws { try call { _, _ in } }
@@ -191,6 +198,7 @@ final class QueueCore<Message: Sendable>: HeldQueue {
   func unhold() {
     place.withLock { place in
       place.isHeld = false
+      place.unholdCount += 1
       place.version += 1
     }
   }
@@ -227,11 +235,11 @@ extension QueueCore {
   func retrying<R>(always: Bool = false, _ body: () throws -> R) throws -> R {
     let suspension = log.handle.suspension
     while true {
-      let count = suspension.resumptionCount
+      let steps = resumptionSteps
       do {
         return try body()
       } catch let error as LarderError where error.code == .suspended {
-        guard isOurs(error, since: count) else { throw error }
+        guard isOurs(error, since: steps) else { throw error }
         if always {
           log.signal.block { !suspension.isSuspended }
         } else if try !suspension.waitForResumption() {
@@ -247,11 +255,11 @@ extension QueueCore {
   ) async throws -> R {
     let suspension = log.handle.suspension
     while true {
-      let count = suspension.resumptionCount
+      let steps = resumptionSteps
       do {
         return try await offloading(body)
       } catch let error as LarderError where error.code == .suspended {
-        guard isOurs(error, since: count) else { throw error }
+        guard isOurs(error, since: steps) else { throw error }
         if suspension.isSuspended {
           try await suspension.untilResumed(always: always)
         } else {
@@ -263,9 +271,8 @@ extension QueueCore {
   }
 
   /// Whether it was this log that is suspended, and not that of the dead letters.
-  private func isOurs(_ error: LarderError, since count: UInt64) -> Bool {
-    let suspension = log.handle.suspension
-    return isHeld || suspension.isSuspended || suspension.resumptionCount != count
+  private func isOurs(_ error: LarderError, since steps: UInt64) -> Bool {
+    isHeld || log.handle.suspension.isSuspended || resumptionSteps != steps
   }
 
   /// What may wait for the device runs on a thread that no other task needs.
