@@ -425,8 +425,6 @@ void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t 
 }
 
 void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
-    // By one descriptor, so that what is made can be removed again.
-    if (larder_log_enter(log) != LARDER_OK) return;
     pthread_mutex_lock(store_lock);
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
@@ -435,12 +433,14 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     uint64_t capacity = larder_log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1, room;
     pthread_mutex_unlock(store_lock);
-    segment *made = NULL;
-    // Where there is little room it is for writes and checkpoints.
-    bool has_room =
-        larder_os_file_system_room(log->path, &room) != LARDER_OK || room / 16 >= capacity;
-    if (is_wanted && has_room &&
-        make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, epoch_of(log),
+    segment *made;
+    // Where there is little room it is for writes and checkpoints. And what is made can be removed
+    // again by the same descriptor.
+    if (!is_wanted ||
+        (larder_os_file_system_room(log->path, &room) == LARDER_OK && room / 16 < capacity) ||
+        larder_log_enter(log) != LARDER_OK)
+        return;
+    if (make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, epoch_of(log),
                      &made) == LARDER_OK) {
         // Its name comes before the record that leads there, here without a wait.
         made->is_named = log_sync_names(log) == LARDER_OK;
