@@ -88,12 +88,7 @@ public struct CBOREncoder: Sendable {
   /// own that takes different content for equal, has to see to it itself.
   public var isDeterministic: Bool {
     get { options.values.isDeterministic }
-    set {
-      options = options.with {
-        $0.isDeterministic = newValue
-        $0.marksUnordered = newValue
-      }
-    }
+    set { options = options.with { $0.isDeterministic = newValue } }
   }
 
   /// Whether what is written is for a ``CBORSorter``, which knows unordered arrays by it.

@@ -99,7 +99,7 @@ extension CBORWriter {
     try value.encode(to: CBOREncoding(writer: self, item: item, path: path))
     valueType = outerType
     close(item, parent: parent)
-    if options.values.marksUnordered, let mark = CBORUnordered.mark(of: T.self) {
+    if marksUnordered, let mark = CBORUnordered.mark(of: T.self) {
       write(mark, before: item)
     }
   }

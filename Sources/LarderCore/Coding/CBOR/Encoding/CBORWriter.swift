@@ -76,6 +76,8 @@ final class CBORWriter {
   private(set) var options: CBOROptions<CBOREncoder.Options>
   /// Whether keys are written as they are.
   private(set) var hasPlainKeys: Bool
+  /// Whether arrays whose order means nothing are marked, for whoever sorts.
+  private(set) var marksUnordered: Bool
   private(set) var depthLimit: Int
   var bytes: UnsafeMutablePointer<UInt8>
   var count = 0
@@ -114,6 +116,7 @@ final class CBORWriter {
   init(_ options: CBOROptions<CBOREncoder.Options>) {
     self.options = options
     hasPlainKeys = options.values.hasPlainKeys
+    marksUnordered = options.values.marksUnordered || options.values.isDeterministic
     depthLimit = options.values.depthLimit
     capacity = 512
     bytes = .allocate(capacity: capacity)
@@ -148,6 +151,7 @@ final class CBORWriter {
   private func set(_ options: CBOROptions<CBOREncoder.Options>) {
     self.options = options
     hasPlainKeys = options.values.hasPlainKeys
+    marksUnordered = options.values.marksUnordered || options.values.isDeterministic
     depthLimit = options.values.depthLimit
   }
 
