@@ -35,6 +35,11 @@ const char *inside(const char *folder, const char *name);
 /** The key of that number, in a static buffer. */
 larder_bytes rare_key(unsigned number);
 larder_status rare_put(larder_store *store, unsigned number, const char *value);
+/** Opens a store without threads whose segments are as small as they can be, so that a few writes
+    are worth cleaning.
+    @param space_percent as in the tuning. */
+larder_status opened_small(const char *path, uint32_t flags, uint64_t space_percent,
+                           larder_store **out);
 /** How many entries the store says there are. */
 uint64_t rare_count(torture *run, larder_store *store);
 

@@ -13,7 +13,7 @@
 #define record_bytes bytes_of_record
 #include "handle/handle.h"
 
-enum { KEYS = 300, STEPS = 2400, HISTORIES = 20 };
+enum { KEYS = 300, STEPS = 2400, HISTORIES = 20, SPACE_PERCENT = 250 };
 
 /** What a feed tells up to its end: how many writes, the last one, and how many are missing. */
 typedef struct tale {
@@ -33,27 +33,14 @@ typedef struct history {
     tale there;
 } history;
 
-static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
-    larder_store_tuning tuning;
-    larder_store_options options;
-    larder_store_tuning_init(&tuning);
-    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
-    tuning.space_percent = 250;
-    larder_store_options_init(&options);
-    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
-    options.clock = own_clock;
-    options.tuning = &tuning;
-    *out = NULL;
-    return larder_store_open(path, &options, NULL, out);
-}
-
 /** Keys are put and removed, one after the other but for some, with a checkpoint now and then: so
     removals are copied while what they hide is still there. */
 static bool write_on(history *self, rng *random) {
     torture *run = self->run;
     larder_store *store;
     char value[120];
-    if (!EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK)) return false;
+    if (!EXPECT_STATUS(run, opened_small(self->path, 0, SPACE_PERCENT, &store), LARDER_OK))
+        return false;
     const uint64_t window = rng_between(random, 4, 40);
     larder_status status = LARDER_OK;
     for (unsigned step = 0; step < STEPS && !status; step++) {
@@ -96,7 +83,8 @@ static int come_late(void *context, uint64_t done, uint64_t total) {
     larder_store_feed_options options = {.flags = LARDER_STORE_FEED_FROM_START};
     (void)total;
     if (self->feed != NULL || done != self->comes_at) return 0;
-    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &self->reader), LARDER_OK);
+    GIVES(opened_small(self->path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &self->reader),
+          LARDER_OK);
     if (self->reader == NULL) return 0;
     GIVES(larder_store_feed_open(self->reader, &options, &now), LARDER_OK);
     self->there = told_by(run, now);
@@ -127,7 +115,7 @@ static void is_whole(history *self) {
     larder_store_report report;
     (void)unlink(inside(self->path, "data.mdb"));
     GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_OK);
-    if (!EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK)) return;
+    if (!EXPECT_STATUS(run, opened_small(self->path, 0, SPACE_PERCENT, &store), LARDER_OK)) return;
     for (unsigned key = 0; key < KEYS; key++) {
         larder_store_entry entry;
         larder_status status = larder_store_get(store, rare_key(key), 0, &entry);
@@ -173,7 +161,7 @@ static void die_between(torture *run, const char *path) {
         larder_store *store;
         memset(value, 'v', sizeof value - 1);
         value[sizeof value - 1] = 0;
-        larder_status status = opened(path, 0, &store);
+        larder_status status = opened_small(path, 0, SPACE_PERCENT, &store);
         for (unsigned n = 0; n < BEFORE && !status; n++) status = rare_put(store, n % 3, value);
         if (!status) larder_log_prepare(&store->pending.log, &store->pending.lock);
         bool is_made = !status && store->pending.log.spare != NULL;
@@ -214,7 +202,8 @@ void empty_log(torture *run, void *context) {
         die_between(run, place->path);
         GIVES(larder_store_compact(place->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
         EXPECT(run, size_of_file(inside(place->path, "log/00000001.seg")) < 0, "the log has more");
-        if (!EXPECT_STATUS(run, opened(place->path, 0, &store), LARDER_OK)) return;
+        if (!EXPECT_STATUS(run, opened_small(place->path, 0, SPACE_PERCENT, &store), LARDER_OK))
+            return;
         GIVES(larder_store_token_now(store, &now), LARDER_OK);
         if (n == 0) options.from = &now;
         GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);

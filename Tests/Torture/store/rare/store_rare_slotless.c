@@ -16,7 +16,7 @@
 #include "larder_store_feed.h"
 #include "store_rare.h"
 
-enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5, ROUNDS = 20 };
+enum { KEYS = 32, VALUE_BYTES = 250, FEW = 5, ROUNDS = 20, SPACE_PERCENT = 100 };
 
 // The writer --------------------------------------------------------------------------------------
 
@@ -39,20 +39,6 @@ static unsigned key_of(uint64_t number) {
 
 /** Of the write of that number, one for each key in turn. */
 static size_t length_of(uint64_t number) { return VALUE_BYTES + (size_t)((number - 1) / KEYS); }
-
-static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
-    larder_store_tuning tuning;
-    larder_store_options options;
-    larder_store_tuning_init(&tuning);
-    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
-    tuning.space_percent = 100;
-    larder_store_options_init(&options);
-    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
-    options.clock = own_clock;
-    options.tuning = &tuning;
-    *out = NULL;
-    return larder_store_open(path, &options, NULL, out);
-}
 
 static unsigned count_of(char asked) {
     return asked == 'g' ? ROUNDS * KEYS : asked == 'w' ? KEYS : asked == 'p' ? FEW : 0;
@@ -93,7 +79,7 @@ static larder_status grow(larder_store *store, uint64_t *writes) {
 static larder_status compact(const char *path, larder_store **store) {
     larder_store_close(*store);
     larder_status status = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
-    return status ? status : opened(path, 0, store);
+    return status ? status : opened_small(path, 0, SPACE_PERCENT, store);
 }
 
 static noreturn void write_when_asked(const char *path) {
@@ -101,7 +87,7 @@ static noreturn void write_when_asked(const char *path) {
     // So that it ends when there is nobody to ask it.
     close(other.asks[1]);
     close(other.answers[0]);
-    larder_status status = opened(path, 0, &store);
+    larder_status status = opened_small(path, 0, SPACE_PERCENT, &store);
     uint64_t writes = 0;
     char asked, answer;
     while (read(other.asks[0], &asked, 1) == 1) {
@@ -272,7 +258,7 @@ static void follow_on(torture *run, larder_store *store, uint64_t least) {
 static void open_another(torture *run, larder_store *store, uint64_t least) {
     (void)store;
     larder_store *another = NULL;
-    GIVES(opened(other.path, LARDER_STORE_READ_ONLY, &another), LARDER_OK);
+    GIVES(opened_small(other.path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &another), LARDER_OK);
     ask_for_losses(run, another, least);
     larder_store_close(another);
 }
@@ -298,7 +284,7 @@ static bool overtake(torture *run, const char *path, unsigned which, bool is_kno
     other.writes = other.calls = 0;
     ask("wfpppppf");
     larder_fault_set("mdb_env_open", 1, EACCES);
-    GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
     larder_fault_set(NULL, 0, 0);
     if (is_known) look_at_one(run, reader, 0);
     ask(other.before);
@@ -310,7 +296,8 @@ static bool overtake(torture *run, const char *path, unsigned which, bool is_kno
     looks[which].look(run, reader, other.writes);
     call_hook = NULL;
     bool is_done = other.at == 0;
-    if (is_alone) GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    if (is_alone)
+        GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
     // Nothing of it stays behind.
     look_at_all(run, reader, other.writes);
     add_up(run, reader, other.writes);
@@ -339,7 +326,7 @@ static larder_status do_chore(const char *path, chore what) {
     larder_store *store;
     uint64_t first = KEYS;
     if (what == CHORE_COMPACT) return larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
-    larder_status status = opened(path, 0, &store);
+    larder_status status = opened_small(path, 0, SPACE_PERCENT, &store);
     if (!status && what == CHORE_GROW) status = write_rounds(store, 0, 1);
     if (!status && what == CHORE_GROW) status = grow(store, &first);
     if (!status && what == CHORE_GO_ON) status = write_rounds(store, other.writes, ROUNDS);
@@ -386,7 +373,7 @@ static void replace(torture *run, const char *path, unsigned which, bool looks_b
     other.writes = 0;
     if (!have_done(run, path, CHORE_GROW)) return;
     larder_fault_set("mdb_env_open", 1, EACCES);
-    GIVES(opened(path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
     larder_fault_set(NULL, 0, 0);
     if (reader == NULL) return;
     look_at_all(run, reader, other.writes);

@@ -98,3 +98,18 @@ bool edit_end(tree_edit *edit) {
     mdb_env_close(edit->env);
     return good;
 }
+
+larder_status opened_small(const char *path, uint32_t flags, uint64_t space_percent,
+                           larder_store **out) {
+    larder_store_tuning tuning;
+    larder_store_options options;
+    larder_store_tuning_init(&tuning);
+    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
+    tuning.space_percent = space_percent;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    options.clock = own_clock;
+    options.tuning = &tuning;
+    *out = NULL;
+    return larder_store_open(path, &options, NULL, out);
+}
