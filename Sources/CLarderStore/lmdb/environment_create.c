@@ -21,7 +21,7 @@ const char *larder_environment_folder_path(const environment *env) {
     const folder_path *first = atomic_load(&env->folder);
     for (const folder_path *at = first; first->before != NULL && at != NULL; at = at->before)
         if (!larder_os_file_facts_at(larder_environment_path(path, at->path, "data.mdb"), &facts) &&
-            facts.device == env->device && facts.inode == env->inode)
+            environment_is_of(env, &facts))
             return at->path;
     return first->path;
 }
@@ -29,8 +29,7 @@ const char *larder_environment_folder_path(const environment *env) {
 /** As larder_environment_file, by any way to the file. */
 static larder_status keep_if_same(const environment *env, int *file, larder_os_facts *facts) {
     larder_status status = larder_os_file_facts_get(*file, facts);
-    if (!status && (facts->device != env->device || facts->inode != env->inode))
-        status = LARDER_EREPLACED;
+    if (!status && !environment_is_of(env, facts)) status = LARDER_EREPLACED;
     if (status) larder_os_file_close(*file);
     return status;
 }

@@ -184,6 +184,11 @@ const char *larder_environment_folder_path(const environment *env);
 LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
                                                         int *file, larder_os_facts *facts);
 
+/** Whether that is the file that the environment has open. */
+static inline bool environment_is_of(const environment *env, const larder_os_facts *file) {
+    return env->device == file->device && env->inode == file->inode;
+}
+
 /** The environments of this process, each once; to be called with the lock held. */
 void larder_registry_lock(void);
 void larder_registry_unlock(void);

@@ -146,7 +146,7 @@ static bool is_refused(larder_status status) {
     @return LARDER_EREPLACED if it has opened another store, which came to that path meanwhile. */
 static larder_status open_files_of_lmdb(environment *env, unsigned flags) {
     mdb_filehandle_t file;
-    larder_os_facts facts = {0};
+    larder_os_facts facts;
     int code = larder_os_standard_occupy();
     if (!code)
         code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
@@ -156,8 +156,7 @@ static larder_status open_files_of_lmdb(environment *env, unsigned flags) {
     if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return larder_environment_status(code);
     larder_os_file_close_on_exec(file);
     larder_status status = larder_os_file_facts_get(file, &facts);
-    bool is_other = facts.device != env->device || facts.inode != env->inode;
-    return !status && is_other ? LARDER_EREPLACED : status;
+    return !status && !environment_is_of(env, &facts) ? LARDER_EREPLACED : status;
 }
 
 // Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its

@@ -29,8 +29,7 @@ void larder_registry_unlock(void) { pthread_mutex_unlock(&registry_lock); }
 environment *larder_registry_find(const larder_os_facts *facts) {
     const pid_t pid = getpid();
     for (environment *env = registry[facts->inode % REGISTRY_LISTS]; env; env = env->next)
-        if (env->pid == pid && env->device == facts->device && env->inode == facts->inode)
-            return env;
+        if (env->pid == pid && environment_is_of(env, facts)) return env;
     return NULL;
 }
 
@@ -68,7 +67,7 @@ bool larder_environment_is_replaced(environment *env) {
     if (!atomic_load(&env->is_unprotected)) return false;
     larder_registry_lock();
     if (facts_at_path(env, &facts) == LARDER_OK && facts.is_regular &&
-        (facts.device != env->device || facts.inode != env->inode))
+        !environment_is_of(env, &facts))
         atomic_store(&env->is_replaced, true);
     larder_registry_unlock();
     return atomic_load(&env->is_replaced);
