@@ -81,7 +81,7 @@ for version; do
     echo "LMDB $version, openers${how:+, $how}: $says"
   done
   [ -z "${TORTURE:-}" ] || with "$version" $TORTURE >"$out/torture-$version.log" 2>&1 ||
-    fail "torture with $version: see $out/torture-$version.log"
+    fail "torture with $version: $(grep -a -A 3 FAILED "$out/torture-$version.log")"
   [ -z "${TORTURE:-}" ] || echo "LMDB $version: $(tail -n 1 "$out/torture-$version.log")"
   if [ -n "${SWIFT_TESTS:-}" ]; then
     with "$version" $SWIFT_TESTS >"$out/swift-$version.log" 2>&1 ||

@@ -190,8 +190,10 @@ STORE_BELIEVES_NAMES) in_file CLarderStore/log/segment.c \
     's/^        \*store_id = facts.store_id;/        head.number = number;\n&/' ;;
 STORE_LOSES_UNTOLD) in_file CLarderStore/store/replay.c \
     's/^    report->journal_lost += scan->lost;//' ;;
-STORE_SYNCED_IS_TORN) in_file CLarderStore/store/replay.c \
-    's/bool is_torn = was_power_cut .*/bool is_torn = was_power_cut;/' ;;
+STORE_SYNCED_IS_TORN) in_file CLarderStore/log/scan.c \
+    's/return scan->was_cut && compare_locations(place.*/(void)place; return scan->was_cut;/' ;;
+STORE_PASSES_HOLES) in_file CLarderStore/log/scan.c \
+    's/if (is_torn_before(scan, next))/if (is_torn_before(scan, scan->at))/' ;;
 STORE_JUDGES_EARLY) in_file CLarderStore/lmdb/environment_readers.c \
     's/if (out->next_page > covered .*)/if (0)/' ;;
 STORE_OLDER_WILL_DO) in_file CLarderStore/lmdb/environment_readers.c \

@@ -223,6 +223,8 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
         feed->stuck_at = scan->at;
         feed->looked_ns = larder_os_monotonic_ns();
         log_scan rest = *scan;
+        rest.was_cut = feed->is_cut;
+        rest.synced = feed->synced;
         if (!larder_log_scan_resync(&rest)) return LARDER_END;
         first = larder_feed_first_at(&feed->log, rest.at);
         if (first <= scan->sequence) return LARDER_END;

@@ -189,6 +189,11 @@ static bool find_next(const log_scan *scan, location *out) {
     return !status && search.next.segment != 0;
 }
 
+/** Whether something may be missing before `place` that was not synced. */
+static bool is_torn_before(const log_scan *scan, location place) {
+    return scan->was_cut && compare_locations(place, scan->synced) > 0;
+}
+
 bool larder_log_scan_resync(log_scan *scan) {
     segment *here;
     location next = scan->at;
@@ -200,6 +205,7 @@ bool larder_log_scan_resync(log_scan *scan) {
         if (next.offset == 0) next.offset = place_by_search(scan, here, from);
     }
     if ((!is_there || next.offset >= here->capacity) && !find_next(scan, &next)) return false;
+    if (is_torn_before(scan, next)) return false;
     scan->at = next;
     scan->has_resynced = true;
     return true;

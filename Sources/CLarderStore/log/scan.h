@@ -23,6 +23,9 @@ typedef struct log_scan {
         ones: then something is missing. Not at `closed_at`, where a writer ended that closed. */
     bool looks_behind;
     location closed_at;
+    /** After a power cut: everything up to there was synced at least. */
+    bool was_cut;
+    location synced;
 } log_scan;
 
 /** Gives the next write, whole: `count` records at `first`, in `from`.
@@ -37,7 +40,9 @@ LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifi
 /** Searches after the damage for the next sound record in the same segment that a write begins
     with or that leads to the next segment; without one, for the segment that the log goes on in.
     Then the scan continues there, and after the write that it returns next, `lost` includes those
-    that were skipped. */
+    that were skipped.
+    @return false if there is none; or if a power cut may have torn something off between what was
+            synced and that place: then the log ends here. */
 bool larder_log_scan_resync(log_scan *scan);
 
 #endif

@@ -57,7 +57,9 @@ static larder_status follow_on(larder_store *store, const store_meta *meta) {
                      .at = follow->next,
                      .sequence = follow->last,
                      .looks_behind = follow->is_fresh,
-                     .closed_at = follow->closed_at};
+                     .closed_at = follow->closed_at,
+                     .was_cut = follow->is_cut,
+                     .synced = follow->synced};
     larder_status status = LARDER_OK;
     follow->is_hurt = false;
     while (!status) {
@@ -67,8 +69,8 @@ static larder_status follow_on(larder_store *store, const store_meta *meta) {
         status = larder_log_scan_next(&scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
             follow->is_hurt = true;
-            follow->has_ended = follow->is_cut && compare_locations(scan.at, follow->synced) >= 0;
-            status = !follow->has_ended && larder_log_scan_resync(&scan) ? LARDER_OK : LARDER_END;
+            status = larder_log_scan_resync(&scan) ? LARDER_OK : LARDER_END;
+            follow->has_ended = follow->is_cut && status == LARDER_END;
             scan.looks_behind = follow->is_fresh;
             follow->lost += status == LARDER_END && follow->is_fresh;
             continue;

@@ -23,8 +23,6 @@ typedef struct replay {
     larder_store *store;
     store_log *log;
     const log_survey *there;
-    /** After a power cut: up to there the log was synced at least. */
-    location synced;
     log_scan scan;
     /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
@@ -179,6 +177,7 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
 /** Whole writes behind the end of the log, which a power cut may have torn anywhere. */
 static uint64_t count_given_up(const replay *work) {
     log_scan rest = work->scan;
+    rest.was_cut = false;
     const uint8_t *first;
     uint32_t count;
     segment *from;
@@ -201,7 +200,7 @@ static larder_status tell(replay *work) {
                                                                                   : LARDER_OK;
 }
 
-static larder_status read_log(replay *work, bool was_power_cut) {
+static larder_status read_log(replay *work) {
     larder_store_report *report = &work->store->recovery;
     log_scan *scan = &work->scan;
     larder_status status = LARDER_OK;
@@ -212,10 +211,9 @@ static larder_status read_log(replay *work, bool was_power_cut) {
         scan->looks_behind = true;
         status = larder_log_scan_next(scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
-            bool is_torn = was_power_cut && compare_locations(scan->at, work->synced) >= 0;
-            bool goes_on = !is_torn && larder_log_scan_resync(scan);
+            bool goes_on = larder_log_scan_resync(scan);
             report->journal_lost += !goes_on;
-            if (is_torn) report->journal_lost += count_given_up(work);
+            if (!goes_on && scan->was_cut) report->journal_lost += count_given_up(work);
             status = goes_on ? LARDER_OK : LARDER_END;
             continue;
         }
@@ -505,16 +503,17 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
     work.scan = (log_scan){.log = log, .at = start, .sequence = meta->applied};
     if (was_closed) work.scan.closed_at = store->identity.synced;
-    work.synced = larder_log_survey_synced(log, there);
-    if (compare_locations(store->identity.synced, work.synced) > 0)
-        work.synced = store->identity.synced;
+    work.scan.was_cut = was_cut;
+    work.scan.synced = larder_log_survey_synced(log, there);
+    if (compare_locations(store->identity.synced, work.scan.synced) > 0)
+        work.scan.synced = store->identity.synced;
     // The first one counts also where nothing in it is new but the record that names the next one:
     // it may not be on the device.
     segment *first;
     if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK &&
         first->kind != SEGMENT_CLEANED)
         status = enter_segment(&work, first);
-    if (!status && has_log) status = read_log(&work, was_cut);
+    if (!status && has_log) status = read_log(&work);
     bool restarts = was_cut && restarts_log(&work);
     if (!status && has_log && !restarts) status = resume(&work, was_cut);
     segment *next = NULL;

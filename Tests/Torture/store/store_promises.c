@@ -557,6 +557,84 @@ static void what_a_power_cut_took_does_not_come_back(torture *run, rng *random) 
     remove_tree(self->image);
 }
 
+// Damage before what a power cut tore off ---------------------------------------------------------
+
+enum { TORN_WRITES = 6, TORN_NONE = TORN_WRITES };
+
+typedef struct torn {
+    twice twice;
+    /** The write that is not on the device, of those behind the one that is damaged. */
+    uint32_t lost;
+    bool is_read_only;
+} torn;
+
+static void write_a_synced_one_and_more(torture *run, void *context) {
+    torn *self = context;
+    bool good = twice_open(run, &self->twice, self->twice.root, 1) &&
+                put_a_sector(run, &self->twice, 999, 'a', CUT_FIRST, LARDER_STORE_SYNCED);
+    for (uint32_t i = 0; i < TORN_WRITES && good; i++) {
+        good =
+            put_a_sector(run, &self->twice, i, 'a', CUT_SECTOR, i == 0 ? LARDER_STORE_SYNCED : 0);
+    }
+}
+
+/** Write 0 was synced and is damaged, which costs that one alone. But what was not synced ends
+    where the first of it is missing, as ever. */
+static void verify_torn(torture *run, void *context) {
+    torn *self = context;
+    twice *store = &self->twice;
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = self->is_read_only ? LARDER_STORE_READ_ONLY : LARDER_STORE_HOST_MAINTENANCE;
+    twice_boot(2);
+    if (!EXPECT_STATUS(run, larder_store_open(store->store, &options, NULL, &store->deed.store),
+                       LARDER_OK)) {
+        return;
+    }
+    bool good = EXPECT(run, letter_of(store, 999) == 'a', "a synced write is lost");
+    for (uint32_t i = 0; i < TORN_WRITES && good; i++) {
+        bool wanted = i > 0 && i < self->lost, found = letter_of(store, i) != 0;
+        good = EXPECT(run, found == wanted, "write %u is %s, and %u is not on the device", i,
+                      found ? "there" : "lost", self->lost);
+    }
+    larder_store_close(store->deed.store);
+}
+
+static void a_hole_behind_damage_ends_the_log(torture *run) {
+    static torn self;
+    snprintf(self.twice.root, sizeof self.twice.root, "%s", torture_path(run, "disk"));
+    for (uint32_t lost = 1; lost <= TORN_NONE; lost++) {
+        for (unsigned how = 0; how < 4; how++) {
+            static uint8_t bytes[1 << 20];
+            char path[700];
+            torture_trial(run);
+            torture_note(run, "a damaged write before a power cut, write %u lost, %u", lost, how);
+            self.lost = lost;
+            self.is_read_only = how & 1;
+            remove_tree(self.twice.root);
+            if (!EXPECT(run, make_directory(self.twice.root), "cannot make a folder: %s",
+                        strerror(errno)) ||
+                !torture_guard(run, 30, write_a_synced_one_and_more, &self)) {
+                return;
+            }
+            snprintf(self.twice.store, sizeof self.twice.store, "%s/store", self.twice.root);
+            snprintf(path, sizeof path, "%s/log/00000001.seg", self.twice.store);
+            int64_t size = read_file(path, bytes, sizeof bytes);
+            // A byte of its value, or its length.
+            bytes[CUT_SECTOR + (how & 2 ? 200 : 0)] ^= 0x55;
+            if (lost < TORN_WRITES) {
+                memset(bytes + (size_t)(lost + 1) * CUT_SECTOR, 0, CUT_SECTOR);
+            }
+            if (!EXPECT(run, size > 0 && write_file(path, bytes, (size_t)size), "cannot change %s",
+                        path) ||
+                !torture_guard(run, 30, verify_torn, &self)) {
+                return;
+            }
+        }
+    }
+    remove_tree(self.twice.root);
+}
+
 // Paths -------------------------------------------------------------------------------------------
 
 /** Goes to the folder that `context` names, in the midst of a call. */
@@ -696,6 +774,7 @@ void family_store_promises(torture *run) {
     try_syncs(run);
     try_paths(run);
     what_a_power_cut_took_does_not_come_back(run, &random);
+    a_hole_behind_damage_ends_the_log(run);
     the_log_alone_is_the_whole_truth(run, &random);
 #else
     torture_skip(run, "calls are not intercepted here");
