@@ -152,7 +152,7 @@ static location synced_now(larder_store_feed *feed) {
     log_survey there;
     // Who may not read the lock's file knows what the heads say.
     if (text.boot[0] == 0 && larder_log_survey_make(&feed->log, &there) == LARDER_OK) {
-        synced = larder_log_survey_synced(&feed->log, &there);
+        synced = larder_log_survey_synced(&feed->log, &there, synced);
         larder_log_survey_free(&there);
     }
     return synced;

@@ -197,6 +197,8 @@ static bool is_torn_before(const log_scan *scan, location place) {
 bool larder_log_scan_resync(log_scan *scan) {
     segment *here;
     location next = scan->at;
+    // Whatever is found lies behind this place.
+    if (is_torn_before(scan, (location){next.segment, next.offset + 1})) return false;
     bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
     if (is_there) {
         uint64_t from = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES

@@ -70,12 +70,14 @@ bool larder_log_survey_is_new(const log_survey *survey) {
     return true;
 }
 
-location larder_log_survey_synced(const store_log *log, const log_survey *survey) {
+location larder_log_survey_synced(const store_log *log, const log_survey *survey, location noted) {
     for (size_t at = survey->count; at > 0; at--) {
         const segment_facts *facts = &survey->items[at - 1];
         if (facts->kind == SEGMENT_WRITTEN && !facts->is_new &&
-            larder_log_survey_is_itself(log, facts))
-            return (location){facts->number, SEGMENT_HEAD_BYTES};
+            larder_log_survey_is_itself(log, facts)) {
+            const location said = {facts->number, SEGMENT_HEAD_BYTES};
+            return compare_locations(noted, said) > 0 ? noted : said;
+        }
     }
-    return (location){0, 0};
+    return noted;
 }

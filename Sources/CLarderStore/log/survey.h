@@ -28,8 +28,8 @@ bool larder_log_survey_is_itself(const store_log *log, const segment_facts *fact
 bool larder_log_survey_has(const store_log *log, const log_survey *survey, uint32_t number);
 /** Nothing of the log was ever synced, as the heads say. */
 bool larder_log_survey_is_new(const log_survey *survey);
-/** Up to where the log was synced at least, as the heads say: the segments that lead to one whose
-    first sync began are on the device. */
-location larder_log_survey_synced(const store_log *log, const log_survey *survey);
+/** Up to where the log was synced at least: to `noted`, or as far as the heads say, if that is
+    further. The segments that lead to one whose first sync began are on the device. */
+location larder_log_survey_synced(const store_log *log, const log_survey *survey, location noted);
 
 #endif

@@ -119,8 +119,7 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     follow->is_cut = text.is_other_boot;
     follow->noted = larder_lock_text_synced(&text, store->pending.log.store_id);
     if (text.pid == 0 && !text.is_other_boot) follow->closed_at = follow->noted;
-    follow->synced = larder_log_survey_synced(&store->pending.log, there);
-    if (compare_locations(follow->noted, follow->synced) > 0) follow->synced = follow->noted;
+    follow->synced = larder_log_survey_synced(&store->pending.log, there, follow->noted);
     follow->is_fresh = true;
     // What a power cut left of a log of which nothing was synced is no log.
     follow->has_log = there->count > 0 && !(follow->is_cut && larder_log_survey_is_new(there));

@@ -501,12 +501,12 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
-    work.scan = (log_scan){.log = log, .at = start, .sequence = meta->applied};
+    work.scan = (log_scan){.log = log,
+                           .at = start,
+                           .sequence = meta->applied,
+                           .was_cut = was_cut,
+                           .synced = larder_log_survey_synced(log, there, store->identity.synced)};
     if (was_closed) work.scan.closed_at = store->identity.synced;
-    work.scan.was_cut = was_cut;
-    work.scan.synced = larder_log_survey_synced(log, there);
-    if (compare_locations(store->identity.synced, work.scan.synced) > 0)
-        work.scan.synced = store->identity.synced;
     // The first one counts also where nothing in it is new but the record that names the next one:
     // it may not be on the device.
     segment *first;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "larder_store_feed.h"
 #include "store.h"
 #include "store_disk.h"
 
@@ -389,12 +390,12 @@ static void twice_boot(uint8_t which) {
     larder_fault_boot_id(boot);
 }
 
-static bool twice_open(torture *run, twice *self, const char *root, uint8_t boot) {
+static bool twice_open(torture *run, twice *self, const char *root, uint8_t boot, uint32_t flags) {
     twice_boot(boot);
     snprintf(self->store, sizeof self->store, "%s/store", root);
     larder_store_options options;
     larder_store_options_init(&options);
-    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
     options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
     return EXPECT_STATUS(run, larder_store_open(self->store, &options, NULL, &self->deed.store),
                          LARDER_OK);
@@ -427,7 +428,7 @@ static char letter_of(const twice *self, uint32_t number) {
 static void write_first(torture *run, void *context) {
     twice *self = context;
     disk_watch(self->disk, self->random, 0);
-    bool good = twice_open(run, self, self->root, 1) &&
+    bool good = twice_open(run, self, self->root, 1, 0) &&
                 put_a_sector(run, self, 999, 'a', CUT_FIRST, LARDER_STORE_SYNCED);
     for (uint32_t i = 0; i < CUT_WRITES && good; i++) {
         good = put_a_sector(run, self, i, 'a', CUT_SECTOR, 0);
@@ -443,7 +444,7 @@ static void write_behind_cut(torture *run, void *context) {
     twice *self = context;
     disk_watch(self->disk, self->random, 0);
     larder_fault_set(self->is_full ? "fallocate" : NULL, 1, ENOSPC);
-    bool is_open = twice_open(run, self, self->image, 2);
+    bool is_open = twice_open(run, self, self->image, 2, 0);
     EXPECT(run, !self->is_full || larder_fault_passes() > 0, "no segment was to be made");
     larder_fault_set(NULL, 0, 0);
     if (!is_open) {
@@ -470,7 +471,7 @@ static void write_behind_cut(torture *run, void *context) {
 
 static void verify_behind_cuts(torture *run, void *context) {
     twice *self = context;
-    if (!twice_open(run, self, self->root, 3)) {
+    if (!twice_open(run, self, self->root, 3, 0)) {
         return;
     }
     uint32_t kept = atomic_load(&self->kept), most = kept + atomic_load(&self->anew), at = kept;
@@ -559,18 +560,19 @@ static void what_a_power_cut_took_does_not_come_back(torture *run, rng *random) 
 
 // Damage before what a power cut tore off ---------------------------------------------------------
 
-enum { TORN_WRITES = 6, TORN_NONE = TORN_WRITES };
+enum { TORN_WRITES = 6 };
 
 typedef struct torn {
     twice twice;
-    /** The write that is not on the device, of those behind the one that is damaged. */
+    /** The write that is not on the device, of those behind the one that is damaged; TORN_WRITES
+        if all are. */
     uint32_t lost;
     bool is_read_only;
 } torn;
 
 static void write_a_synced_one_and_more(torture *run, void *context) {
     torn *self = context;
-    bool good = twice_open(run, &self->twice, self->twice.root, 1) &&
+    bool good = twice_open(run, &self->twice, self->twice.root, 1, 0) &&
                 put_a_sector(run, &self->twice, 999, 'a', CUT_FIRST, LARDER_STORE_SYNCED);
     for (uint32_t i = 0; i < TORN_WRITES && good; i++) {
         good =
@@ -578,17 +580,35 @@ static void write_a_synced_one_and_more(torture *run, void *context) {
     }
 }
 
+/** As for who reads; the write that is damaged is a gap. Where it lies right before the hole,
+    nobody can tell yet where the log goes on. */
+static void a_feed_ends_there(torture *run, const torn *self) {
+    larder_store_feed_options options = {.flags = LARDER_STORE_FEED_FROM_START};
+    larder_store_feed *feed = NULL;
+    larder_store_feed_event event;
+    larder_status status;
+    uint32_t writes = 0, gaps = 0;
+    if (!EXPECT_STATUS(run, larder_store_feed_open(self->twice.deed.store, &options, &feed),
+                       LARDER_OK)) {
+        return;
+    }
+    while ((status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        writes += event.kind == LARDER_STORE_FEED_WRITE;
+        gaps += event.kind == LARDER_STORE_FEED_GAP;
+    }
+    EXPECT(run, status == LARDER_END && writes == self->lost && gaps == (self->lost > 1),
+           "a feed told %u writes and %u gaps, then gave %d; write %u is lost", writes, gaps,
+           status, self->lost);
+    larder_store_feed_close(feed);
+}
+
 /** Write 0 was synced and is damaged, which costs that one alone. But what was not synced ends
     where the first of it is missing, as ever. */
 static void verify_torn(torture *run, void *context) {
     torn *self = context;
     twice *store = &self->twice;
-    larder_store_options options;
-    larder_store_options_init(&options);
-    options.flags = self->is_read_only ? LARDER_STORE_READ_ONLY : LARDER_STORE_HOST_MAINTENANCE;
-    twice_boot(2);
-    if (!EXPECT_STATUS(run, larder_store_open(store->store, &options, NULL, &store->deed.store),
-                       LARDER_OK)) {
+    uint32_t flags = self->is_read_only ? LARDER_STORE_READ_ONLY : 0;
+    if (!twice_open(run, store, store->root, 2, flags)) {
         return;
     }
     bool good = EXPECT(run, letter_of(store, 999) == 'a', "a synced write is lost");
@@ -597,13 +617,16 @@ static void verify_torn(torture *run, void *context) {
         good = EXPECT(run, found == wanted, "write %u is %s, and %u is not on the device", i,
                       found ? "there" : "lost", self->lost);
     }
+    if (self->is_read_only && good) {
+        a_feed_ends_there(run, self);
+    }
     larder_store_close(store->deed.store);
 }
 
 static void a_hole_behind_damage_ends_the_log(torture *run) {
     static torn self;
     snprintf(self.twice.root, sizeof self.twice.root, "%s", torture_path(run, "disk"));
-    for (uint32_t lost = 1; lost <= TORN_NONE; lost++) {
+    for (uint32_t lost = 1; lost <= TORN_WRITES; lost++) {
         for (unsigned how = 0; how < 4; how++) {
             static uint8_t bytes[1 << 20];
             char path[700];
