@@ -18,12 +18,15 @@ let base = CommandLine.arguments[1]
 
 func go(to folder: String) { expect(chdir(base + "/" + folder) == 0) }
 
-/// All files below a folder of the base.
-func files(_ folder: String) throws -> [String: Data] {
-  var files: [String: Data] = [:]
+/// All files below a folder of the base. What a global has in a `Data`, Address Sanitizer does not
+/// find, and takes for a leak.
+func files(_ folder: String) throws -> [String: [UInt8]] {
+  var files: [String: [UInt8]] = [:]
   let url = URL(fileURLWithPath: base).appendingPathComponent(folder)
   for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
-    files[name] = (try? Data(contentsOf: url.appendingPathComponent(name))) ?? Data()
+    files[name] =
+      (try? Data(contentsOf: url.appendingPathComponent(name))).map { [UInt8]($0) }
+      ?? []
   }
   return files
 }
