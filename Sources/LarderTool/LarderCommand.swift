@@ -44,12 +44,26 @@ struct LarderCommand: ParsableCommand {
   }
 
   private static func run() throws {
+    try checkArguments()
     do {
       var command = try parseAsRoot()
       try command.run()
     } catch  where exitCode(for: error) == .success {
       // What was asked for: help, a version, completions.
       try StandardOutput.line(UsageText.wrapped(fullMessage(for: error)))
+    }
+  }
+
+  /// Text cannot have what is not UTF-8: two keys would be one, and a file another one.
+  private static func checkArguments() throws {
+    for position in 1..<max(1, Int(CommandLine.argc)) {
+      guard let argument = CommandLine.unsafeArgv[position] else { return }
+      if String(validatingCString: argument) != nil { continue }
+      throw ValidationError(
+        """
+        Argument \(position), '\(String(cString: argument))', is not UTF-8. Keys of any bytes are \
+        given as hexadecimal digits, with --hex; a path has to be UTF-8.
+        """)
     }
   }
 

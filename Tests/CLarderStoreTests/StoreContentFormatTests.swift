@@ -33,7 +33,7 @@ struct StoreContentFormatTests {
   @Test func theFormatCanBeChangedAndStays() throws {
     let store = try open(7)
     try store.put([1], [1])
-    try check(larder_store_content_format_set(store.pointer, 8))
+    try check(larder_store_formats_set(store.pointer, 8, 0))
     let figures = try store.figures
     // What was written before is in the same transaction.
     #expect(figures.content_format == 8 && figures.pending_count == 0)
@@ -48,7 +48,7 @@ struct StoreContentFormatTests {
     let store = try open(7)
     try store.put([1], [1])
     try check(larder_store_remove_all(store.pointer, nil, nil))
-    try check(larder_store_content_format_set(store.pointer, 8))
+    try check(larder_store_formats_set(store.pointer, 8, 0))
     store.close()
     let again = try open(8)
     #expect(try again.totals == (0, 0) && again.isSound)
@@ -57,7 +57,7 @@ struct StoreContentFormatTests {
   @Test func aReaderCannotChangeIt() throws {
     try open(7).close()
     let reader = try Store(url) { $0.flags = UInt32(LARDER_STORE_READ_ONLY) }
-    let refused = status { try check(larder_store_content_format_set(reader.pointer, 8)) }
+    let refused = status { try check(larder_store_formats_set(reader.pointer, 8, 0)) }
     #expect(refused == Int(LARDER_EREADONLY))
     #expect(try open(7).totals == (0, 0))
   }
@@ -78,7 +78,7 @@ struct StoreContentFormatTests {
       return (Int(opened), Int(larder_store_count(store.pointer, &query, 9, &count)))
     }
     for format: UInt64 in [7, 8, 9] {
-      if format > 7 { try check(larder_store_content_format_set(store.pointer, format)) }
+      if format > 7 { try check(larder_store_formats_set(store.pointer, format, 0)) }
       for handle in [store, reader] {
         #expect(counted(handle, 0) == (0, 0))
         #expect(counted(handle, format) == (0, 0))

@@ -166,8 +166,10 @@ static larder_status apply_last(apply_txn *apply, checkpoint *run) {
     }
     if (!status && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
         status = pass_sealed(apply);
-    if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
+    if ((run->order->flags & FLUSH_SETS_FORMATS) != 0) {
         apply->meta.content_format = run->order->content_format;
+        apply->meta.key_form = run->order->key_form;
+    }
     const touch_buffer *reads = &run->store->index.folding;
     // Where there is little room they come afterwards.
     if (!status && run->halvings == 0) status = larder_apply_touches(apply, reads, 0, reads->count);
@@ -296,7 +298,7 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     index->folding.count > 0 ||
-                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
+                    (order->flags & (FLUSH_SETS_FORMATS | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && has_work) {
         // Rows that cleaning moves are no newer than before.
         if (run.frozen != NULL) index->is_partly_applied = true;
@@ -687,8 +689,12 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
     return status;
 }
 
-larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
-    flush_order order = {.flags = FLUSH_SETS_FORMAT, .content_format = content_format};
+larder_status larder_store_formats_set(larder_store *store, uint64_t content_format,
+                                       uint32_t key_form) {
+    if (key_form > UINT16_MAX) return LARDER_EINVALID;
+    flush_order order = {.flags = FLUSH_SETS_FORMATS,
+                         .content_format = content_format,
+                         .key_form = (uint16_t)key_form};
     return larder_store_checkpoint(store, &order);
 }
 

@@ -11,8 +11,8 @@ enum {
     FLUSH_TRIMS = 1,
     /** Only if nearly as much waits for a checkpoint as may. */
     FLUSH_FOR_ROOM = 2,
-    /** The store gets `content_format`, in the last transaction of the flush. */
-    FLUSH_SETS_FORMAT = 4,
+    /** The store gets `content_format` and `key_form`, in the last transaction of the flush. */
+    FLUSH_SETS_FORMATS = 4,
     /** Clean every segment that has anything dead in it. */
     FLUSH_COMPACTS = 8,
     /** Clean only segments of which nothing has to be copied. */
@@ -30,6 +30,7 @@ typedef struct flush_order {
     uint32_t flags;
     larder_store_limits limits;
     uint64_t content_format;
+    uint16_t key_form;
     uint64_t evicted, expired;
     /** So much the file system is to have left: cleaning goes beyond its bound for it. */
     uint64_t room_bytes;

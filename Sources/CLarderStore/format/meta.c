@@ -14,6 +14,7 @@ _Static_assert(offsetof(store_meta, end_segment) == 80, "segment");
 _Static_assert(offsetof(store_meta, secret) == 88, "secret");
 _Static_assert(offsetof(store_meta, store_id) == 104, "store id");
 _Static_assert(offsetof(store_meta, next_segment) == 120, "next segment");
+_Static_assert(offsetof(store_meta, key_form) == 126, "key form");
 
 static uint32_t meta_crc(const store_meta *meta) {
     return larder_crc32c(0, (const uint8_t *)meta + 12, META_BYTES - 12);

@@ -188,6 +188,9 @@ typedef struct larder_store_options {
     /** The values' format, for example the coder's name in ASCII, as a number. Kept in the store; 0
         means unknown and matches everything. */
     uint64_t content_format;
+    /** What bytes keys are: a number of the caller's, 65535 at most. Kept in the store; 0 means
+        unknown and matches everything. */
+    uint32_t key_form;
     /** A checkpoint begins when seven eighths of this were written since the last one. While it is
         under way, as many bytes as this may be written again, the last eighth of them slowed. So
         opening after a kill reads twice as much at most, unless checkpoints failed. */
@@ -262,8 +265,9 @@ typedef struct larder_store_detail {
     uint32_t version;
     /** LARDER_EBUSY, LARDER_ELOCKED: the process that holds the store; 0 if it is unknown. */
     int64_t holder_pid;
-    /** LARDER_EMISMATCH: the content format in the store. */
+    /** LARDER_EMISMATCH: the content format in the store, and the form of its keys. */
     uint64_t content_format;
+    uint32_t key_form;
     /** LARDER_EDAMAGED: where in the part's file, or LARDER_STORE_MISSING. */
     uint64_t offset;
     larder_store_version_of version_of;
@@ -636,7 +640,7 @@ typedef struct larder_store_query {
     /** What keys, or values in the index, must begin with; empty for anything. */
     larder_bytes prefix;
     /** The content format that the store must have in the snapshot, for a caller to whom the values
-        in an index mean something only then; 0 for any. See larder_store_content_format_set. */
+        in an index mean something only then; 0 for any. See larder_store_formats_set. */
     uint64_t content_format;
     /** How many entries will be asked for, as far as is known: by index, so many are looked for
         together, which takes less. 0 if nobody knows. */
@@ -720,12 +724,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store
     O(writes · log entries), and O(live bytes) of what it cleans. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
 
-/** Gives the store another content format, in the last transaction of a checkpoint: after a crash
-    the new format is never there without everything that was written before. For a caller that has
-    converted or removed what the store holds.
-    @return as larder_store_flush; on failure the format is the old one. */
-LARDER_API LARDER_MUST_CHECK larder_status larder_store_content_format_set(larder_store *store,
-                                                                           uint64_t content_format);
+/** Gives the store another content format and form of keys, in the last transaction of a
+    checkpoint: after a crash the new ones are never there without everything that was written
+    before. For a caller that has converted or removed what the store holds.
+    @return as larder_store_flush, LARDER_EINVALID; on failure both are the old ones. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_formats_set(larder_store *store,
+                                                                    uint64_t content_format,
+                                                                    uint32_t key_form);
 
 /** The store's maintenance, which its threads run from time to time: runs a checkpoint, removes
     what expired, enforces the limits, cleans and deletes segments, clears stale readers. */
@@ -806,6 +811,7 @@ typedef struct larder_store_statistics {
     int64_t created_ns;
     uint32_t version;
     uint32_t read_only;
+    uint32_t key_form;
 } larder_store_statistics;
 
 LARDER_API LARDER_MUST_CHECK larder_status

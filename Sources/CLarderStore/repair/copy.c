@@ -47,6 +47,7 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     larder_store_options options = store->options;
     pthread_mutex_lock(&store->pending.lock);
     options.content_format = store->index.meta.content_format;
+    options.key_form = store->index.meta.key_form;
     pthread_mutex_unlock(&store->pending.lock);
     // A copy keeps everything; it is for whoever opens it to say how much it is to hold.
     larder_store_options defaults;

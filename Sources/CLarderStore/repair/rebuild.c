@@ -80,6 +80,7 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
 static larder_status rebuild_index(larder_store *store, const char *path, rebuild *work) {
     const salvage *search = &work->search;
     store_meta fresh = {.content_format = store->options.content_format,
+                        .key_form = (uint16_t)store->options.key_form,
                         .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
                         .next_segment = 1,
@@ -89,6 +90,7 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
     if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
     if (search->newest) {
         fresh.content_format = search->meta.content_format;
+        fresh.key_form = search->meta.key_form;
         fresh.created_ns = search->meta.created_ns;
         memcpy(fresh.secret, search->meta.secret, sizeof fresh.secret);
     }

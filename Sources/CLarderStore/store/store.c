@@ -66,7 +66,8 @@ static larder_status options_check(larder_store *store) {
                            LARDER_STORE_TRUST_OTHERS;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
-        options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
+        options->flush_interval_ns < 0 || options->trim_interval_ns < 0 ||
+        options->key_form > UINT16_MAX)
         return LARDER_EINVALID;
     if (options->inline_threshold_bytes > LARDER_STORE_INLINE_MAX_BYTES)
         options->inline_threshold_bytes = LARDER_STORE_INLINE_MAX_BYTES;
@@ -193,6 +194,11 @@ static larder_status data_is_whole(larder_store *store, const snapshot *seen,
     return LARDER_OK;
 }
 
+/** 0 of either is unknown. */
+static bool is_as_wanted(uint64_t wanted, uint64_t has) {
+    return wanted == 0 || has == 0 || wanted == has;
+}
+
 /** Takes over what the tree says. */
 static larder_status data_load(larder_store *store, larder_store_detail *detail) {
     snapshot *seen;
@@ -200,10 +206,11 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
     if (status) return status;
     store->index.meta = seen->meta;
     atomic_store(&store->pending.newest_sequence, seen->meta.applied);
-    uint64_t wanted = store->options.content_format, has = seen->meta.content_format;
     status = data_is_whole(store, seen, detail);
-    if (!status && wanted != 0 && has != 0 && has != wanted) {
-        detail->content_format = has;
+    if (!status && !(is_as_wanted(store->options.content_format, seen->meta.content_format) &&
+                     is_as_wanted(store->options.key_form, seen->meta.key_form))) {
+        detail->content_format = seen->meta.content_format;
+        detail->key_form = seen->meta.key_form;
         status = LARDER_EMISMATCH;
     } else if (!status && !store_is_read_only(store)) {
         status = larder_store_live_load(&seen->tree, &store->index.live);
@@ -228,6 +235,7 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
     const uint32_t flags =
         (writes ? ENVIRONMENT_WRITES : 0) | (trusts ? ENVIRONMENT_TRUSTS_OTHERS : 0);
     store_meta fresh = {.content_format = store->options.content_format,
+                        .key_form = (uint16_t)store->options.key_form,
                         .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
                         .has_order = atomic_load(&store->expiry.tracks_access),
@@ -633,6 +641,7 @@ static void statistics_look(const larder_store *store, const snapshot *seen,
                             larder_store_statistics *out) {
     out->applied_sequence = seen->meta.applied;
     out->content_format = seen->meta.content_format;
+    out->key_form = seen->meta.key_form;
     out->created_ns = seen->meta.created_ns;
     out->version = seen->meta.version;
     out->pending_count = atomic_load(&store->pending.count);

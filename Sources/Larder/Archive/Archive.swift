@@ -98,10 +98,13 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     try ArchiveFormat.validate(indexes)
     try schema.validate()
     format = ArchiveFormat(coder: coder.format, indexes: indexes, version: schema.version)
+    let keyCoder = KeyCoder<Element.ID>.standard
+    var options = configuration.options
+    options.keyForm = keyCoder.form
     let opened: ArchiveStore
     do throws(LarderError) {
       opened = try format.openStore(
-        path: path, options: configuration.options, oldest: schema.oldest,
+        path: path, options: options, oldest: schema.oldest,
         oldCoders: schema.migrations.map(\.format),
         readsLater: configuration.isReadOnly && schema.readsLaterVersions)
     } catch {
@@ -116,7 +119,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     sampleCount = configuration.sampleCount
     undecodable = configuration.undecodable
     store = opened.store
-    keyCoder = .standard
+    self.keyCoder = keyCoder
     catalog = ArchiveCatalog(declaredIndexes, keyCoder, store)
     executor = DiskExecutor("larder.archive", store.suspension)
     durability = configuration.durability
@@ -135,15 +138,19 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Uses the indexes in the folder if they are certainly those that are declared; else builds
   /// them, but for a reader.
   private func checkIndexes(_ there: ArchiveFormat, progress: StoreProgressReport?) throws {
+    let isOlder = there.version < format.version || there.isBuilding
+    if !isOlder { try keyCoder.check(store) }
     let sample = try takeSample()
     if undecodable == .fail { try sample.check(path, Element.self) }
+    try sample.checkKeys(path, Element.ID.self, isReadOnly: isReadOnly)
     if isReadOnly {
       // After a suspension it may have other indexes.
       store.options.withLock { $0.contentFormatNumber = 0 }
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
     } else if !there.hasElements(as: format) || sample.differing > 0 {
-      try rebuild(after: there, isAlone: true, progress)
+      let movesKeys = sample.movable > 0 || there.isBuilding
+      try rebuild(after: there, isAlone: true, movesKeys: movesKeys, progress)
     } else {
       try indexUnindexed()
       try useIndexes(there.number)

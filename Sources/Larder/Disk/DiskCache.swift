@@ -86,10 +86,10 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ///   - path: The folder.
   ///   - coder: Makes bytes of values. Its format is kept in the folder: a coder of
   ///     another one is refused.
-  ///   - keyCoder: Makes bytes of keys.
+  ///   - keyCoder: Makes bytes of keys. What these are is kept, too.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (an empty path, a number out of range), `.busy` (the
-  ///   message names the process), `.configurationMismatch` (another coder's values),
+  ///   message names the process), `.configurationMismatch` (another coder's values or keys),
   ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`,
   ///   `.io`.
   /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
@@ -101,7 +101,9 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     var options = configuration.options(format: coder.format)
     let reads = configuration.isReadOnly ? nil : StoreReads()
     options.reads = reads
+    options.keyForm = keyCoder.form
     let store = try StoreHandle(path: path, options: options)
+    try keyCoder.check(store)
     let name = configuration.name ?? DiskFolder.lastComponent(of: path)
     self.store = store
     readsAbove = reads

@@ -53,11 +53,11 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   ///   - path: The folder.
   ///   - valueCount: How many values each entry has, 1 to 4096.
   ///   - version: What the values mean to the program, from 0 to 2³² − 1; 1 by default.
-  ///   - keyCoder: Makes bytes of keys.
+  ///   - keyCoder: Makes bytes of keys. What these are is kept in the folder.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (a number out of range, an empty path), `.busy` (the
   ///   message names the process), `.configurationMismatch` (the folder holds something
-  ///   else, or, for reading only, entries of another form), `.incompatibleVersion`,
+  ///   else, or other keys, or, for reading only, entries of another form), `.incompatibleVersion`,
   ///   `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`, `.io`.
   /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
   ///   checkpoint) for one that was not; O(entries) for one that starts afresh.
@@ -66,8 +66,9 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
     configuration: EntryCacheConfiguration = .init()
   ) throws {
     let format = try EntryFormat(valueCount: valueCount, version: version)
-    store = try EntryStore(path: path, format: format, configuration)
+    store = try EntryStore(path: path, format: format, keyForm: keyCoder.form, configuration)
     self.keyCoder = keyCoder
+    try keyCoder.check(store.handle)
   }
 
   /// The folder, as it was given.

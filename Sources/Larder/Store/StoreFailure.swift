@@ -155,8 +155,18 @@ enum StoreFailure {
   private static func mismatch(
     _ detail: larder_store_detail, asked: larder_store_options
   ) -> String {
-    "it holds \(content(detail.content_format)), and it was opened for "
-      + "\(content(asked.content_format)); it was left as it is"
+    let isOfContent =
+      asked.content_format != 0 && detail.content_format != 0
+      && asked.content_format != detail.content_format
+    let (there, here) =
+      isOfContent
+      ? (content(detail.content_format), content(asked.content_format))
+      : (keys(detail.key_form), keys(asked.key_form))
+    return "it holds \(there), and it was opened for \(here); it was left as it is"
+  }
+
+  private static func keys(_ form: UInt32) -> String {
+    KeyForm(rawValue: UInt16(truncatingIfNeeded: form)).description
   }
 
   /// What a store of a content format holds.

@@ -73,11 +73,13 @@ extension StoreHandle {
     try check(suspension.call { larder_store_flush($0) }, "flush \(path)")
   }
 
-  /// Gives the store another content format, in one transaction with everything that was
-  /// written before.
+  /// Gives the store another content format, and the form of keys that it was opened for, in one
+  /// transaction with everything that was written before.
   func setContentFormat(_ format: UInt64) throws(LarderError) {
+    var keyForm = UInt32(options.withLock { $0.keyForm.rawValue })
+    if keyForm == 0 { keyForm = try statistics().key_form }
     try check(
-      suspension.call { larder_store_content_format_set($0, format) },
+      suspension.call { larder_store_formats_set($0, format, keyForm) },
       "give \(path) another content format")
     options.withLock { $0.contentFormatNumber = format }
   }

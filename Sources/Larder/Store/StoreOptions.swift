@@ -16,6 +16,8 @@ struct StoreOptions: Sendable {
   var contentFormat = ""
   /// The same as a number, where it is none of ASCII; nil: as `contentFormat` says.
   var contentFormatNumber: UInt64?
+  /// What the keys' bytes are; unknown matches every store.
+  var keyForm = KeyForm.unknown
   var journalCapacity: UInt64 = StoreDefaults.journalCapacity
   var inlineThreshold = StoreDefaults.inlineThreshold
   /// nil: only when too much waits.
@@ -58,6 +60,7 @@ struct StoreOptions: Sendable {
     } else {
       options.content_format = try RingOptions.number(ofFormat: contentFormat)
     }
+    options.key_form = UInt32(keyForm.rawValue)
     options.journal_bytes = journalCapacity
     options.inline_threshold_bytes = UInt64(max(0, inlineThreshold))
     options.flush_interval_ns = Self.nanoseconds(flushInterval)

@@ -102,4 +102,14 @@ import Testing
     }
     #expect(try directory.names.isEmpty)
   }
+
+  @Test(arguments: ["cache get --hex", "cache set", "log stat"])
+  func argumentsThatAreNotUTF8AreRefused(_ command: String) throws {
+    let path = directory.file("c").path
+    let arguments = command.split(separator: " ").map(String.init) + [path]
+    let run = try Tool.run(arguments, redirections: "\"$(printf 'a\\377')\" b")
+    #expect(run.code == 64 && run.errors.contains("is not UTF-8"), "\(run)")
+    #expect(run.errors.contains("--hex"))
+    #expect(try directory.names.isEmpty)
+  }
 }

@@ -310,7 +310,7 @@ static larder_status call_count(larder_store *store) {
     return larder_store_count(store, &query, LARDER_STORE_UNLIMITED, &count);
 }
 static larder_status call_format(larder_store *store) {
-    return larder_store_content_format_set(store, 7);
+    return larder_store_formats_set(store, 7, 7);
 }
 static larder_status call_limits(larder_store *store) {
     larder_store_limits limits = larder_store_limits_get(store);
@@ -349,7 +349,7 @@ static const store_call store_calls[] = {
     {"sync", larder_store_sync, LARDER_EREADONLY},
     {"flush", larder_store_flush, LARDER_EREADONLY},
     {"maintain", larder_store_maintain, LARDER_EREADONLY},
-    {"content_format_set", call_format, LARDER_EREADONLY},
+    {"formats_set", call_format, LARDER_EREADONLY},
     {"limits_set", call_limits, LARDER_OK},
     {"trim", call_trim, LARDER_EREADONLY},
     {"remove_expired", call_remove_expired, LARDER_EREADONLY},

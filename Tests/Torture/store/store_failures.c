@@ -167,7 +167,7 @@ static larder_status change(void *context) {
     for (unsigned key = 0; key < KEYS && !status; key += 3) {
         status = stall_put(self, key, key % 2 == 0, 0);
     }
-    status = status ? status : larder_store_content_format_set(self->store, 77);
+    status = status ? status : larder_store_formats_set(self->store, 77, 0);
     status = status ? status : larder_store_sync(self->store);
     status = status ? status : larder_store_maintain(self->store);
     return stall_end(self, status);

@@ -57,21 +57,25 @@ extension Archive {
   /// - Parameters:
   ///   - there: What the store says about itself.
   ///   - isAlone: Nobody else writes meanwhile.
+  ///   - movesKeys: Elements of earlier versions may get other primary keys.
   ///   - progress: Told of elements; gives back whether to go on.
   /// - Throws: `CancellationError` if it said no.
   func rebuild(
-    after there: ArchiveFormat, isAlone: Bool, _ progress: StoreProgressReport?
+    after there: ArchiveFormat, isAlone: Bool, movesKeys: Bool = false,
+    _ progress: StoreProgressReport?
   ) throws {
     var next = format.rebuilt(after: there)
     if next.coder == 0 { next.coder = there.coder }
     // Of a store that lost what it said about itself nothing is taken for done.
     let said = ArchiveFormat(number: try store.statistics().content_format)
+    let isResumed = said?.isBuilding == true
+    if movesKeys, !isResumed { try checkMovedKeys() }
     let wereCurrent = indexState.areCurrent.exchange(false, ordering: .acquiringAndReleasing)
     do { try store.setContentFormat(next.changing.number) } catch {
       indexState.areCurrent.store(wereCurrent, ordering: .releasing)
       throw error
     }
-    try writeAll(isAlone: isAlone, isResumed: said?.isBuilding == true, progress)
+    try writeAll(isAlone: isAlone, isResumed: isResumed, movesKeys: movesKeys, progress)
     try checkUniqueness(progress)
     try store.setContentFormat(next.number)
     try useIndexes(next.number)
@@ -80,7 +84,7 @@ extension Archive {
   /// - Parameter isResumed: Some elements may be as they are to be: then they stay, and stand in
   ///   the order of use behind those that are written now, as they did when they were written.
   private func writeAll(
-    isAlone: Bool, isResumed: Bool, _ progress: StoreProgressReport?
+    isAlone: Bool, isResumed: Bool, movesKeys: Bool, _ progress: StoreProgressReport?
   ) throws {
     let total = UInt64(try store.totals().count)
     // What waits for a checkpoint is most of the work, and counts as done too early.
@@ -101,7 +105,8 @@ extension Archive {
         }
         return
       }
-      let item = try rebuilt(entry, isStrict: isAlone && undecodable == .fail)
+      let isStrict = isAlone && undecodable == .fail
+      let item = try rebuilt(entry, isStrict: isStrict, movesKeys: movesKeys)
       let isFull = size > batchLimit - item.logSize
       if items.count == ArchiveBatchSize.count || (!items.isEmpty && isFull) {
         try write(items[...], isAlone: isAlone)
@@ -134,7 +139,10 @@ extension Archive {
   }
 
   /// - Parameter isStrict: Throws if an element of an earlier version cannot be migrated.
-  private func rebuilt(_ entry: StoreEntry, isStrict: Bool = false) throws -> ArchiveRebuilt {
+  private func rebuilt(
+    _ entry: StoreEntry, isStrict: Bool = false, movesKeys: Bool = false
+  ) throws -> ArchiveRebuilt {
+    var key = [UInt8](entry.key)
     var terms = terms(.process)
     terms.written = entry.raw.written_ns
     // The time of the last access would be lost otherwise. It can stand for the time of
@@ -150,8 +158,9 @@ extension Archive {
     var (value, tag) = (Data(copied: entry.value), Data(copied: entry.extended))
     var element: Element?
     do {
-      if let migrated = try migrated(entry) {
+      if let migrated = try migrated(entry, movesKeys: movesKeys) {
         element = migrated.element
+        key = migrated.key
         (value, tag) = (migrated.bytes, schema.tag)
         values = []
       } else if !declaredIndexes.isEmpty {
@@ -164,8 +173,9 @@ extension Archive {
       values = indexValues(of: element)
       unique = try uniqueValues(of: element, values)
     }
+    let place = entry.key.elementsEqual(key) ? nil : [UInt8](entry.key)
     return ArchiveRebuilt(
-      key: [UInt8](entry.key), value: value, extended: tag, version: entry.sequence, terms: terms,
+      key: key, place: place, value: value, extended: tag, version: entry.sequence, terms: terms,
       values: values, unique: unique)
   }
 
@@ -178,7 +188,12 @@ extension Archive {
     for item in items {
       try item.key.withUnsafeBytes { key in
         let key = StoreKey(key)
-        if !isAlone { try batch.require(key, version: item.version) }
+        if let place = item.place {
+          try batch.require(key, version: 0)
+          try batch.remove(place)
+        } else if !isAlone {
+          try batch.require(key, version: item.version)
+        }
         if requiresUnique { for value in item.unique { try batch.requireUnique(value) } }
         try item.value.withUnsafeBytes { value in
           try item.extended.withUnsafeBytes { extended in
@@ -189,7 +204,12 @@ extension Archive {
       }
     }
     do throws(LarderError) {
-      if try batch.commit(isSynced: false) != nil || items.count == 1 { return }
+      if try batch.commit(isSynced: false) != nil { return }
+      if items.count == 1 {
+        // Another one was written meanwhile, or is in the way of one that moves.
+        if let moved = items.first, moved.place != nil { throw twice(moved.key) }
+        return
+      }
     } catch {
       throw named(error)
     }
@@ -202,6 +222,8 @@ extension Archive {
 /// An element that is to be written with other indexes.
 private struct ArchiveRebuilt {
   let key: [UInt8]
+  /// Where it lies so far, if that is not under its key.
+  let place: [UInt8]?
   let value: Data
   let extended: Data
   let version: UInt64

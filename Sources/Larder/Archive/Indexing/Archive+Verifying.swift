@@ -15,8 +15,8 @@ import Synchronization
 /// **Concurrency.** A value; safe to pass between threads.
 @dynamicMemberLookup
 public struct ArchiveReport: Sendable, Hashable {
-  /// Whether the files are intact, and every element that can be decoded is found by what the
-  /// indexes give for it.
+  /// Whether the files are intact, and every element that can be decoded is found by its `id`, and
+  /// by what the indexes give for it.
   public let isIntact: Bool
   /// What was found in the files: elements with their checksums, the index, the log.
   public let files: DiskCacheReport
@@ -28,6 +28,9 @@ public struct ArchiveReport: Sendable, Hashable {
   public let differing: Int
   /// Elements that can be decoded and are in no index; likewise.
   public let unindexed: Int
+  /// Elements that lie under another key than that of their `id`, which does not find them: the
+  /// type's `id` is another one than when they were inserted.
+  public let misplaced: Int
   /// Elements that cannot be decoded. That is no damage; `element(forID:)` says why.
   public let undecodable: Int
 
@@ -62,12 +65,14 @@ extension Archive {
     let isCurrent = indexesAreCurrent
     return try indexState.lock.withLock { _ in
       var (done, differing, unindexed, undecodable) = (UInt64(0), 0, 0, 0)
+      var misplaced = 0
       var cursor = try StoreCursor(store, StoreSelection())
       while try cursor.next({ entry in
         switch compare(entry) {
         case .same: break
         case .differing: differing += 1
         case .unindexed: unindexed += 1
+        case .misplaced: misplaced += 1
         case .undecodable: undecodable += 1
         }
         done += 1
@@ -80,9 +85,10 @@ extension Archive {
       let compares = declaredIndexes.isEmpty || isCurrent && areStillCurrent()
       if !compares { (differing, unindexed) = (0, 0) }
       return ArchiveReport(
-        isIntact: isIntact && differing == 0 && unindexed == 0,
+        isIntact: isIntact && differing == 0 && unindexed == 0 && misplaced == 0,
         files: DiskCacheReport(raw, isIntact: isIntact), comparedIndexes: compares,
-        differing: differing, unindexed: unindexed, undecodable: undecodable)
+        differing: differing, unindexed: unindexed, misplaced: misplaced,
+        undecodable: undecodable)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import CLarderStore
 import LarderCore
+import Synchronization
 
 /// What an archive says about itself in its store: that it is one, its coder, the version of its
 /// elements, and its indexes.
@@ -167,8 +168,12 @@ extension ArchiveFormat {
         .configurationMismatch,
         "Could not open \(path): its elements were encoded by a coder of another format.")
     }
+    let keyForm = options.keyForm
     options.contentFormatNumber = found
+    // A migration gives elements new keys.
+    if there.version < version, !options.isReadOnly { options.keyForm = .unknown }
     let store = try StoreHandle(path: path, options: options)
+    store.options.withLock { $0.keyForm = keyForm }
     return ArchiveStore(store: store, there: there)
   }
 }

@@ -10,6 +10,10 @@ struct ArchiveSample {
   var decodable = 0
   /// How many are found by something else than what the indexes give for them now.
   var differing = 0
+  /// How many lie under another key than that of their `id`.
+  var misplaced = 0
+  /// How many of those of an earlier version do: a migration moves them.
+  var movable = 0
   /// Of the first one that cannot be decoded.
   var failure: (any Error)?
   fileprivate var bytes = 0
@@ -73,6 +77,8 @@ extension Archive {
     case .same: break
     case .differing: sample.differing += 1
     case .unindexed: break
+    case .misplaced:
+      if isCurrent(entry.extended) { sample.misplaced += 1 } else { sample.movable += 1 }
     case .undecodable(let failure, let isMarked):
       if !isMarked { sample.differing += 1 }
       if sample.failure == nil { sample.failure = failure }
@@ -87,6 +93,7 @@ extension Archive {
     let isUnindexed = stored == [ArchiveIndex<Element>.unindexed]
     do {
       let element = try decode(entry)
+      if !keyCoder.isForm(entry.key, of: element.id) { return .misplaced }
       if isUnindexed { return .unindexed }
       return Self.sorted(stored) == Self.sorted(indexValues(of: element)) ? .same : .differing
     } catch {
@@ -119,11 +126,28 @@ enum ArchiveMatch {
   case differing
   /// In no index, although it can be decoded.
   case unindexed
+  /// It lies under another key than that of its `id`, which may find another element.
+  case misplaced
   /// It cannot be decoded; `isMarked`: and is in no index.
   case undecodable(any Error, isMarked: Bool)
 }
 
 extension ArchiveSample {
+  /// Refuses a folder most of whose elements have another `id` now than they are stored under; and
+  /// one whose elements get another by a migration, which somebody else has to do.
+  func checkKeys(_ path: String, _ id: Any.Type, isReadOnly: Bool) throws(LarderError) {
+    let moved = isReadOnly ? movable : 0
+    if 2 * (misplaced + moved) <= decodable { return }
+    throw LarderError(
+      .configurationMismatch,
+      """
+      Could not open \(path): \(misplaced + moved) of the \(count) elements that were looked at \
+      lie under another key than that of their id of type \(id). \(moved > 0
+        ? "Open it for writing first, which migrates it"
+        : "Open it with the element type that it was written with"); nothing was changed.
+      """)
+  }
+
   /// Refuses a folder whose elements are obviously of another type.
   func check(_ path: String, _ element: Any.Type) throws {
     guard count > 0, decodable == 0, let failure else { return }

@@ -33,17 +33,51 @@ extension Archive {
 
   /// An element of another version as it is to be stored now; nil if it is of this version.
   ///
+  /// - Parameter movesKeys: Whether it may have another primary key now.
   /// - Throws: `.decoding` if it cannot be migrated; then it stays what it is, or the migration
   ///   ends, as `undecodable` says.
-  func migrated(_ entry: StoreEntry) throws -> (element: Element, bytes: Data)? {
+  func migrated(
+    _ entry: StoreEntry, movesKeys: Bool
+  ) throws -> (element: Element, key: [UInt8], bytes: Data)? {
     if isCurrent(entry.extended) { return nil }
     let element = try decode(entry)
-    let key = try keyCoder.own(element.id)
-    guard key.allForms.contains(where: { entry.key.elementsEqual($0) }) else {
+    if keyCoder.isForm(entry.key, of: element.id) {
+      return (element, [UInt8](entry.key), try coder.encode(element))
+    }
+    guard movesKeys else {
       let failure = LarderError(
         .decoding, "The migration to version \(schema.version) changed the primary key.")
       throw decodingFailure(failure, entry.key)
     }
-    return (element, try coder.encode(element))
+    return (element, try keyCoder.own(element.id).bytes, try coder.encode(element))
+  }
+
+  /// Refuses a migration that gives two elements one primary key, before anything has changed.
+  ///
+  /// - Throws: `.duplicate`.
+  /// - Complexity: O(elements), in memory O(bytes of their keys).
+  func checkMovedKeys() throws {
+    var (keys, left) = (Set<[UInt8]>(), Set<[UInt8]>())
+    var cursor = try StoreCursor(store, StoreSelection())
+    while try cursor.next({ entry in
+      let id = try? decode(entry).id
+      let key = try id.map { try keyCoder.own($0).bytes } ?? [UInt8](entry.key)
+      if let id, !keyCoder.isForm(entry.key, of: id) { left.insert([UInt8](entry.key)) }
+      if !keys.insert(key).inserted { throw twice(key) }
+    }) {}
+    // No element may move to a key that another has until it moves, too.
+    if let key = left.first(where: keys.contains) { throw twice(key) }
+  }
+
+  /// Two elements would have one primary key.
+  func twice(_ key: [UInt8]) -> LarderError {
+    let id = try? key.withUnsafeBytes { try keyCoder.decode($0) }
+    return LarderError(
+      .duplicate,
+      """
+      The migration of \(path) to version \(schema.version) gives two elements the id \
+      \(id.map { "\($0)" } ?? "of \(key.count) bytes"), or one that another element has before it; \
+      neither was changed.
+      """)
   }
 }

@@ -64,8 +64,9 @@ public struct ArchiveMigration: Sendable {
   ///   - version: That of the elements that it takes.
   ///   - type: Their type.
   ///   - coder: What they were encoded with.
-  ///   - body: Makes an element of the next version of one, with the same primary key. What it
-  ///     throws comes out as the cause of a `.decoding` error.
+  ///   - body: Makes an element of the next version of one. Its primary key may be another one, of
+  ///     another type too; two elements with one are `.duplicate`, before anything was changed.
+  ///     What the closure throws comes out as the cause of a `.decoding` error.
   /// - Complexity: O(1).
   public init<Old: Sendable, New: Sendable>(
     from version: Int, _ type: Old.Type, coder: Coder<Old>,
@@ -89,8 +90,8 @@ public struct ArchiveMigration: Sendable {
   /// - Parameters:
   ///   - version: That of the elements that it takes.
   ///   - type: Their type.
-  ///   - body: Makes an element of the next version of one, with the same primary key. What it
-  ///     throws comes out as the cause of a `.decoding` error.
+  ///   - body: Makes an element of the next version of one; see
+  ///     ``init(from:_:coder:_:)``.
   /// - Complexity: O(1).
   public init<Old: Codable & Sendable, New: Sendable>(
     from version: Int, _ type: Old.Type, _ body: @escaping @Sendable (Old) throws -> New

@@ -13,7 +13,7 @@ extension KeyCoder where Key == String {
   ///   composed; what has to be composed takes some microseconds.
   public static var string: KeyCoder<String> {
     KeyCoder(
-      keepsOrder: true, keepsPrefixes: true,
+      .text, keepsOrder: true, keepsPrefixes: true,
       borrow: { key, body in
         var text = key
         let isDone = try text.withUTF8 { text in
@@ -35,24 +35,26 @@ extension KeyCoder where Key == String {
 }
 
 extension KeyCoder where Key == Data {
-  /// Bytes as they are: keeps order and prefixes.
+  /// Bytes as they are: keeps order and prefixes. Opens a folder with keys of any type, as what
+  /// their bytes are.
   ///
   /// - Complexity: O(1) to encode, O(bytes) to decode.
   public static var data: KeyCoder<Data> {
     KeyCoder(
-      keepsOrder: true, keepsPrefixes: true,
+      .unknown, keepsOrder: true, keepsPrefixes: true,
       borrow: { key, body in try key.withUnsafeBytes { try body(StoreKey($0)) } },
       decode: { Data(copied: $0) })
   }
 }
 
 extension KeyCoder where Key == [UInt8] {
-  /// Bytes as they are: keeps order and prefixes.
+  /// Bytes as they are: keeps order and prefixes. Opens a folder with keys of any type, as what
+  /// their bytes are.
   ///
   /// - Complexity: O(1) to encode, O(bytes) to decode.
   public static var bytes: KeyCoder<[UInt8]> {
     KeyCoder(
-      keepsOrder: true, keepsPrefixes: true,
+      .unknown, keepsOrder: true, keepsPrefixes: true,
       borrow: { key, body in try key.withUnsafeBytes { try body(StoreKey($0)) } },
       decode: { [UInt8]($0) })
   }
@@ -64,7 +66,7 @@ extension KeyCoder where Key == UUID {
   /// - Complexity: O(1), without an allocation.
   public static var uuid: KeyCoder<UUID> {
     KeyCoder(
-      keepsOrder: true, keepsPrefixes: false,
+      .uuid, keepsOrder: true, keepsPrefixes: false,
       borrow: { key, body in try withUnsafeBytes(of: key.uuid) { try body(StoreKey($0)) } },
       decode: { bytes in
         guard bytes.count == MemoryLayout<uuid_t>.size else { throw unfit(bytes) }

@@ -21,7 +21,7 @@ extension KeyCoder where Key: FixedWidthInteger & SendableMetatype {
     _ type: Stored.Type
   ) -> KeyCoder<Key> {
     KeyCoder(
-      keepsOrder: true, keepsPrefixes: false,
+      .integer(type), keepsOrder: true, keepsPrefixes: false,
       borrow: { key, body in
         let stored = Stored(truncatingIfNeeded: key) ^ (Stored.isSigned ? Stored.min : 0)
         try withUnsafeBytes(of: stored.bigEndian) { try body(StoreKey($0)) }
@@ -50,7 +50,7 @@ extension KeyCoder where Key: RawRepresentable & SendableMetatype {
   /// - Complexity: O(1).
   public static func rawValue(_ coder: KeyCoder<Key.RawValue>) -> KeyCoder<Key> {
     KeyCoder(
-      keepsOrder: coder.keepsOrder, keepsPrefixes: coder.keepsPrefixes,
+      coder.form, keepsOrder: coder.keepsOrder, keepsPrefixes: coder.keepsPrefixes,
       borrow: { key, body in try coder.borrow(key.rawValue, body) },
       decode: { bytes in
         guard let key = Key(rawValue: try coder.decode(bytes)) else { throw unfit(bytes) }
@@ -75,7 +75,7 @@ extension KeyCoder where Key: Codable & SendableMetatype {
     let marking = encoder
     let decoder = CBORDecoder()
     return KeyCoder(
-      keepsOrder: false, keepsPrefixes: false,
+      .cbor, keepsOrder: false, keepsPrefixes: false,
       borrow: { key, body in
         // What the body throws has to pass as it is.
         var result = Result<Void, any Error>.success(())

@@ -24,6 +24,12 @@ import LarderCore
 /// −0.0 is written as 0.0. Not-a-number is equal to nothing, not even to itself, and so it is
 /// no key: `.encoding`. A coder of your own has to do the same.
 ///
+/// A folder remembers what bytes its keys are, and refuses a key coder of another kind with
+/// `.configurationMismatch`: text is not read as UUIDs, nor `Int32` as `Int`. Of keys whose type
+/// that does not tell (bytes, those of ``codable`` and of coders of two closures) some are decoded
+/// and encoded again when the folder is opened; if half of them are none of this coder's, it is
+/// refused likewise.
+///
 /// Earlier versions stored texts and zeros as they were given. Such an entry is found, listed
 /// and removed as ever, by any key that is equal to its own; the next write to it replaces it.
 ///
@@ -40,6 +46,9 @@ public struct KeyCoder<Key>: Sendable {
   /// Whether a key that begins with another has bytes that begin with the other's, so
   /// that keys can be found by how they begin.
   public let keepsPrefixes: Bool
+
+  /// What the folder remembers of it.
+  let form: KeyForm
 
   @usableFromInline let borrow: Borrow
   @usableFromInline let decodeBytes: @Sendable (UnsafeRawBufferPointer) throws -> Key
@@ -62,7 +71,7 @@ public struct KeyCoder<Key>: Sendable {
     decode: @escaping @Sendable (Data) throws -> Key
   ) {
     self.init(
-      keepsOrder: keepsOrder, keepsPrefixes: keepsPrefixes,
+      .unknown, keepsOrder: keepsOrder, keepsPrefixes: keepsPrefixes,
       borrow: { key, body in
         let bytes: Data
         do { bytes = try encode(key) } catch { throw Self.encodingFailure(error) }
@@ -73,9 +82,10 @@ public struct KeyCoder<Key>: Sendable {
 
   /// Makes a key coder that needs no `Data`.
   init(
-    keepsOrder: Bool, keepsPrefixes: Bool, borrow: @escaping Borrow,
+    _ form: KeyForm, keepsOrder: Bool, keepsPrefixes: Bool, borrow: @escaping Borrow,
     decode: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Key
   ) {
+    self.form = form
     self.keepsOrder = keepsOrder
     self.keepsPrefixes = keepsPrefixes
     self.borrow = borrow

@@ -2,6 +2,7 @@
 
 import CLarderStore
 import LarderCore
+import Synchronization
 
 /// Opening the store of a cache of entries.
 enum EntryOpening {
@@ -27,16 +28,22 @@ enum EntryOpening {
     _ path: String, _ format: EntryFormat, _ options: StoreOptions
   ) throws -> StoreHandle {
     var number: UInt64 = 0
+    let failure: LarderError
     do throws(LarderError) {
       return try StoreHandle(path: path, options: options, foundFormat: &number)
     } catch {
       guard error.code == .configurationMismatch else { throw error }
+      failure = error
     }
     guard let found = EntryFormat(number: number) else { throw otherKind(path) }
+    if found == format { throw failure }
     if options.isReadOnly { throw otherForm(path, found, format) }
+    let keyForm = options.keyForm
     var options = options
     options.contentFormatNumber = number
+    options.keyForm = .unknown
     let handle = try StoreHandle(path: path, options: options)
+    handle.options.withLock { $0.keyForm = keyForm }
     // If we crash here, the next opening does it all again: the number is the old one until
     // the entries are gone.
     try handle.removeAll(progress: nil)

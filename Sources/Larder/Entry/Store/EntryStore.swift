@@ -22,13 +22,16 @@ final class EntryStore: Sendable {
   var path: String { handle.path }
   var valueCount: Int { format.valueCount }
 
-  init(path: String, format: EntryFormat, _ configuration: EntryCacheConfiguration) throws {
+  init(
+    path: String, format: EntryFormat, keyForm: KeyForm, _ configuration: EntryCacheConfiguration
+  ) throws {
     if configuration.byteLimit <= 0 {
       throw LarderError(
         .invalidArgument,
         "A byte limit of \(configuration.byteLimit) leaves no room for an entry; use at least 1.")
     }
-    let options = configuration.options(format)
+    var options = configuration.options(format)
+    options.keyForm = keyForm
     handle = try EntryOpening.open(path, format, options)
     self.format = format
     keyRule = configuration.keyRule

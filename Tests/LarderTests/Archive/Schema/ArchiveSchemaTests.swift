@@ -72,6 +72,18 @@ struct ArchiveSchemaTests {
     return try Archive(path: path, indexes: indexes, schema: schema, configuration: configuration)
   }
 
+  private struct Named: Codable, Identifiable, Sendable {
+    var id: String
+    var year: Int
+  }
+
+  private static func named(
+    _ name: @escaping @Sendable (RecordV1) -> String
+  ) -> ArchiveSchema<Named> {
+    let step = ArchiveMigration(from: 1, RecordV1.self) { Named(id: name($0), year: $0.id) }
+    return ArchiveSchema(version: 2, migrations: [step])
+  }
+
   private func fill(_ count: Int = 9) throws {
     let archive = try open(RecordV1.self)
     try archive.put(all: (0..<count).map { RecordV1(id: $0) })
@@ -273,13 +285,49 @@ struct ArchiveSchemaTests {
     #expect(told == [change, change])
   }
 
-  @Test func aMigrationMustNotChangeThePrimaryKey() throws {
+  @Test func aMigrationMayChangeThePrimaryKey() throws {
     try fill()
-    let moving = ArchiveMigration(from: 1, RecordV1.self) { RecordV2(RecordV1(id: $0.id + 1)) }
-    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [moving])
+    let named = Self.named { "n\($0.id)" }
+    #expect(error { try open(Named.self) }?.code == .configurationMismatch)
+    #expect(
+      error { try open(Named.self, named) { $0.isReadOnly = true } }?.code == .configurationMismatch
+    )
+    let archive = try open(Named.self, named, indexes: [ArchiveIndex("year", \.year)])
+    #expect(Set(try archive.everything.map(\.id)) == Set((0..<9).map { "n\($0)" }))
+    for id in 0..<9 { #expect(try archive.element(forID: "n\(id)")?.year == id) }
+    #expect(try archive.where { $0.year == 3 }.results().map(\.id) == ["n3"])
+    #expect(try archive.verify().isIntact)
+    try archive.close()
+    #expect(try open(Named.self, named).everything.count == 9)
+  }
+
+  @Test func aMigrationThatIsCutShortGoesOnWithNewKeys() throws {
+    try fill(3000)
+    let named = Self.named { "n\($0.id)" }
+    for part in [0.1, 0.5, 0.9] {
+      #expect(throws: CancellationError.self) {
+        try open(Named.self, named) {
+          $0.openingProgress = { done, total in Double(done) < part * Double(total) }
+        }
+      }
+    }
+    let archive = try open(Named.self, named)
+    #expect(try archive.everything.count == 3000 && archive.verify().isIntact)
+    #expect(try archive.element(forID: "n2999")?.year == 2999)
+  }
+
+  @Test(arguments: [1, 9]) func aMigrationThatGivesTwoElementsOneKeyChangesNothing(_ shift: Int)
+    throws
+  {
+    try fill()
+    let shifted = ArchiveMigration(from: 1, RecordV1.self) {
+      RecordV2(RecordV1(id: $0.id / (shift == 9 ? 9 : 1) + (shift == 9 ? 0 : shift)))
+    }
+    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [shifted])
     let failure = error { try open(RecordV2.self, schema) }
-    #expect(failure?.code == .decoding)
-    #expect(failure?.message.contains("changed the primary key") == true)
+    #expect(failure?.code == .duplicate && failure?.message.contains("the id") == true)
+    let old = try open(RecordV1.self)
+    #expect(try old.everything == (0..<9).map { RecordV1(id: $0) } && old.verify().isIntact)
   }
 
   @Test func valuesThatWouldCollideAreRefused() throws {

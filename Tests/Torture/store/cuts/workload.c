@@ -249,7 +249,7 @@ static larder_status keep_up(workload_run *self, workload_step step, uint32_t nu
     case 'f': return larder_store_flush(self->store);
     case 'y': return larder_store_sync(self->store);
     case 'n': return larder_store_maintain(self->store);
-    default: return larder_store_content_format_set(self->store, 7);
+    default: return larder_store_formats_set(self->store, 7, 7);
     }
 }
 

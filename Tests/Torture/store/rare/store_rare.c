@@ -625,7 +625,8 @@ static void many_keys(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** Formats of the content that agree, and do not; a value beside its key that cannot be kept. */
+/** Formats of the content and forms of keys that agree, and do not; a value beside its key that
+    cannot be kept. */
 static void formats_and_values(torture *run, void *context) {
     const rare *self = context;
     larder_store *store = NULL;
@@ -634,12 +635,19 @@ static void formats_and_values(torture *run, void *context) {
     larder_store_options_init(&options);
     static const struct {
         uint64_t format;
+        uint32_t keys;
         larder_status status;
-    } opens[] = {{7, LARDER_OK}, {7, LARDER_OK}, {0, LARDER_OK}, {8, LARDER_EMISMATCH}};
+    } opens[] = {{7, 3, LARDER_OK},          {7, 3, LARDER_OK},        {0, 0, LARDER_OK},
+                 {8, 3, LARDER_EMISMATCH},   {7, 4, LARDER_EMISMATCH}, {0, 65535, LARDER_EMISMATCH},
+                 {7, 65536, LARDER_EINVALID}};
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
         options.content_format = opens[i].format;
+        options.key_form = opens[i].keys;
         GIVES(larder_store_open(self->path, &options, &detail, &store), opens[i].status);
-        EXPECT(run, store || detail.content_format == 7, "another format is told");
+        EXPECT(run,
+               opens[i].status != LARDER_EMISMATCH ||
+                   (detail.content_format == 7 && detail.key_form == 3),
+               "another format is told");
         larder_store_close(store);
     }
     larder_store_entry entry;
