@@ -91,10 +91,7 @@ struct EarlierKeyTests {
     #expect(try cache.keys() == ["f"])
   }
 
-  @Test func zerosAndHiddenTextsAreFound() throws {
-    try write([(-0.0, 1), (1.0, 2)])
-    #expect(try openCache(Double.self).value(forKey: 0) == 1)
-    try FileManager.default.removeItem(atPath: path)
+  @Test func hiddenTextsAndZerosAreFound() throws {
     let written = HiddenKey(
       part: .place(x: 0, y: -0), name: .init(rawValue: "e\u{301}"), words: [:])
     try write([(written, 3)])
@@ -105,6 +102,20 @@ struct EarlierKeyTests {
     #expect(try cache.value(forKey: key) == 3)
     try cache.set(4, forKey: key)
     #expect(try cache.totalCount == 1 && cache.value(forKey: written) == 4)
+  }
+
+  @Test func numbersAndURLsThatWereCBORAreRefusedAndOpenAsThat() throws {
+    try write([(-0.0, 1), (1.0, 2)])
+    #expect(error { try openCache(Double.self) }?.code == .configurationMismatch)
+    let numbers = try DiskCache<Double, Int>(path: path, coder: .cbor, keyCoder: .codable)
+    #expect(try numbers.value(forKey: 0) == 1 && numbers.value(forKey: 1) == 2)
+    try numbers.close()
+    try FileManager.default.removeItem(atPath: path)
+    let url = try #require(URL(string: "https://a.example/b"))
+    try write([(url, 3)])
+    #expect(error { try openCache(URL.self) }?.code == .configurationMismatch)
+    let urls = try DiskCache<URL, Int>(path: path, coder: .cbor, keyCoder: .codable)
+    #expect(try urls.value(forKey: url) == 3)
   }
 
   @Test func aValueTooLargeForABatchReplacesItToo() throws {

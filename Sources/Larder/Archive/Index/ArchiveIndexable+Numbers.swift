@@ -36,9 +36,19 @@ extension Double: ArchiveIndexable {
   /// In the order of IEEE 754: negative ones turned round whole, others by their sign. Both
   /// zeros are one; not-a-number comes last.
   public var archiveIndexBytes: [UInt8] {
-    if isNaN { return Self.archiveIndexEnd }
+    isNaN ? Self.archiveIndexEnd : sortablePattern.archiveIndexBytes
+  }
+}
+
+extension Double {
+  /// In the order of the numbers; without a meaning for not-a-number.
+  var sortablePattern: UInt64 {
     let pattern = self == 0 ? 0 : bitPattern
-    return (pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern).archiveIndexBytes
+    return pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
+  }
+
+  init(sortablePattern pattern: UInt64) {
+    self.init(bitPattern: pattern >> 63 == 1 ? pattern ^ 1 << 63 : ~pattern)
   }
 }
 
@@ -50,9 +60,19 @@ extension Float: ArchiveIndexable {
   /// In the order of IEEE 754: negative ones turned round whole, others by their sign. Both
   /// zeros are one; not-a-number comes last.
   public var archiveIndexBytes: [UInt8] {
-    if isNaN { return Self.archiveIndexEnd }
+    isNaN ? Self.archiveIndexEnd : sortablePattern.archiveIndexBytes
+  }
+}
+
+extension Float {
+  /// In the order of the numbers; without a meaning for not-a-number.
+  var sortablePattern: UInt32 {
     let pattern = self == 0 ? 0 : bitPattern
-    return (pattern >> 31 == 0 ? pattern | 1 << 31 : ~pattern).archiveIndexBytes
+    return pattern >> 31 == 0 ? pattern | 1 << 31 : ~pattern
+  }
+
+  init(sortablePattern pattern: UInt32) {
+    self.init(bitPattern: pattern >> 31 == 1 ? pattern ^ 1 << 31 : ~pattern)
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+public import Foundation
 import LarderCore
 
 extension KeyCoder where Key: FixedWidthInteger & SendableMetatype {
@@ -33,6 +33,65 @@ extension KeyCoder where Key: FixedWidthInteger & SendableMetatype {
         stored = Stored(bigEndian: stored) ^ (Stored.isSigned ? Stored.min : 0)
         guard let key = Key(exactly: stored) else { throw unfit(bytes) }
         return key
+      })
+  }
+}
+
+extension KeyCoder where Key == Double {
+  /// The 8 bytes of a number of IEEE 754, its sign turned round, those of negative numbers whole,
+  /// so that they are in the order of the numbers: keeps order. −0.0 is 0.0; not-a-number is no
+  /// key: `.encoding`.
+  ///
+  /// - Complexity: O(1), without an allocation.
+  public static var double: KeyCoder<Double> {
+    sortable({ $0.sortablePattern }, Double.init(sortablePattern:))
+  }
+}
+
+extension KeyCoder where Key == Float {
+  /// The 4 bytes of a number of IEEE 754, its sign turned round, those of negative numbers whole,
+  /// so that they are in the order of the numbers: keeps order. −0.0 is 0.0; not-a-number is no
+  /// key: `.encoding`.
+  ///
+  /// - Complexity: O(1), without an allocation.
+  public static var float: KeyCoder<Float> {
+    sortable({ $0.sortablePattern }, Float.init(sortablePattern:))
+  }
+}
+
+extension KeyCoder where Key: FloatingPoint & SendableMetatype {
+  fileprivate static func sortable<Pattern: FixedWidthInteger & SendableMetatype>(
+    _ pattern: @escaping @Sendable (Key) -> Pattern, _ key: @escaping @Sendable (Pattern) -> Key
+  ) -> KeyCoder<Key> {
+    let stored = KeyCoder<Pattern>.integer
+    return KeyCoder(
+      .floatingPoint(Pattern.self), keepsOrder: true, keepsPrefixes: false,
+      borrow: { number, body in
+        if number.isNaN { throw LarderError.noKey(Key.self) }
+        try stored.borrow(pattern(number), body)
+      },
+      decode: { bytes in
+        let found = try stored.decode(bytes)
+        let number = key(found)
+        // Of what is no number, and of -0.0, nobody wrote the bytes.
+        guard !number.isNaN, pattern(number) == found else { throw unfit(bytes) }
+        return number
+      })
+  }
+}
+
+extension KeyCoder where Key == URL {
+  /// A URL's absolute string as text: keeps prefixes, and the order of that text.
+  ///
+  /// - Complexity: O(bytes).
+  public static var url: KeyCoder<URL> {
+    let text = KeyCoder<String>.string
+    return KeyCoder(
+      .url, keepsOrder: true, keepsPrefixes: true,
+      borrow: { url, body in try text.borrow(url.absoluteString, body) },
+      decode: { bytes in
+        guard let url = URL(string: try text.decode(bytes)) else { throw unfit(bytes) }
+        return url
       })
   }
 }
@@ -99,8 +158,8 @@ extension KeyCoder where Key: Codable & SendableMetatype {
       decode: { try decoder.decode(Key.self, from: $0) })
   }
 
-  /// What caches use unless told otherwise: ``string``, ``data``, ``bytes``, ``uuid`` or
-  /// ``integer`` for keys of those types, and ``codable`` for all others.
+  /// What caches use unless told otherwise: ``string``, ``data``, ``bytes``, ``uuid``, ``url``,
+  /// ``double``, ``float`` or ``integer`` for keys of those types, and ``codable`` for all others.
   ///
   /// - Complexity: O(1).
   public static var standard: KeyCoder<Key> {
@@ -110,6 +169,9 @@ extension KeyCoder where Key: Codable & SendableMetatype {
       case is Data.Type: KeyCoder<Data>.data
       case is [UInt8].Type: KeyCoder<[UInt8]>.bytes
       case is UUID.Type: KeyCoder<UUID>.uuid
+      case is URL.Type: KeyCoder<URL>.url
+      case is Double.Type: KeyCoder<Double>.double
+      case is Float.Type: KeyCoder<Float>.float
       case is Int.Type: KeyCoder<Int>.integer
       case is Int8.Type: KeyCoder<Int8>.integer
       case is Int16.Type: KeyCoder<Int16>.integer

@@ -5,8 +5,9 @@ import LarderCore
 
 /// Turns keys into bytes and bytes into keys, for caches on disk.
 ///
-/// Ready-made are ``string``, ``data`` and ``bytes``, ``uuid``, ``integer``, `rawValue`
-/// for enumerations of those, and ``codable`` for everything else that is `Codable`.
+/// Ready-made are ``string``, ``data`` and ``bytes``, ``uuid``, ``url``, ``integer``, ``double``
+/// and ``float``, `rawValue` for enumerations of those, and ``codable`` for everything else that
+/// is `Codable`.
 /// Any other one is two closures:
 ///
 /// ```swift

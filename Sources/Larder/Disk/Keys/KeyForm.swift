@@ -17,13 +17,19 @@ package struct KeyForm: RawRepresentable, Hashable, Sendable {
   static let uuid = KeyForm(rawValue: 2)
   /// Any `Codable` type.
   static let cbor = KeyForm(rawValue: 3)
+  static let url = KeyForm(rawValue: 4)
 
   private static let integers: UInt16 = 0x100
+  private static let floatingPoints: UInt16 = 0x200
   private static let signed: UInt16 = 0x80
 
   static func integer<Number: FixedWidthInteger>(_ type: Number.Type) -> KeyForm {
     KeyForm(
       rawValue: integers | (Number.isSigned ? signed : 0) | UInt16(Number.bitWidth / 8))
+  }
+
+  static func floatingPoint<Pattern: FixedWidthInteger>(_ type: Pattern.Type) -> KeyForm {
+    KeyForm(rawValue: floatingPoints | UInt16(Pattern.bitWidth / 8))
   }
 
   /// Whether all keys of the form are of every type that has it.
@@ -36,11 +42,14 @@ package struct KeyForm: RawRepresentable, Hashable, Sendable {
     case .text: return "keys that are text"
     case .uuid: return "keys that are UUIDs"
     case .cbor: return "keys in CBOR"
+    case .url: return "keys that are URLs"
     default: break
     }
-    if rawValue & Self.integers == 0 { return "keys of the form \(rawValue)" }
+    let (kind, bits) = (rawValue & 0xFF00, rawValue & 0x7F * 8)
+    if kind == Self.floatingPoints { return "keys that are floating-point numbers of \(bits) bits" }
+    if kind != Self.integers { return "keys of the form \(rawValue)" }
     let sign = rawValue & Self.signed == 0 ? "no sign" : "a sign"
-    return "keys that are whole numbers of \(rawValue & 0x7F * 8) bits with \(sign)"
+    return "keys that are whole numbers of \(bits) bits with \(sign)"
   }
 }
 
