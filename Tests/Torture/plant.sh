@@ -194,6 +194,8 @@ STORE_SYNCED_IS_TORN) in_file CLarderStore/log/scan.c \
     's/return scan->was_cut && compare_locations(place.*/(void)place; return scan->was_cut;/' ;;
 STORE_TAKES_ANY_KEYS) in_file CLarderStore/store/store.c \
     's/is_as_wanted(store->options.key_form, .*)))/true))/' ;;
+STORE_FEED_STOPS_AT_SEALS) in_file CLarderStore/feed/feed.c \
+    's/if (is_stuck && tree_leads_on/if (feed->is_cut \&\& tree_leads_on/' ;;
 STORE_PASSES_HOLES) in_file CLarderStore/log/scan.c \
     's/if (is_torn_before(scan, next))/if (is_torn_before(scan, scan->at))/' ;;
 STORE_JUDGES_EARLY) in_file CLarderStore/lmdb/environment_readers.c \

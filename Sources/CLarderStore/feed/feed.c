@@ -211,13 +211,34 @@ int64_t larder_feed_due_ns(const larder_store_feed *feed) {
 
 static bool is_due(const larder_store_feed *feed) { return larder_feed_due_ns(feed) <= 0; }
 
+/** Where the log goes on as the tree says, if it has all that the feed has told and nothing more:
+    then what led there from the feed's place may be deleted, and nothing is damaged. */
+static bool tree_leads_on(larder_store_feed *feed, location *out) {
+    environment *env = feed->store->index.environment;
+    snapshot *seen;
+    segment *there;
+    if (larder_environment_read(env, &seen) != LARDER_OK) return false;
+    uint64_t applied = seen->meta.applied;
+    *out = seen->meta.end;
+    bool is_so = larder_environment_confirm(seen, LARDER_OK) == LARDER_OK;
+    larder_environment_release(env, seen);
+    return is_so && applied == feed->scan.sequence && out->segment != 0 &&
+           compare_locations(*out, feed->scan.at) != 0 &&
+           larder_log_segment(&feed->log, out->segment, &there) == LARDER_OK;
+}
+
 /** What lies where the scan is, is not the next write.
     @return LARDER_OK with a gap; LARDER_END: nothing else is there; EAGAIN: the scan goes on. */
 static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_event *event) {
     log_scan *scan = &feed->scan;
+    location end;
     uint64_t first = larder_feed_first_at(&feed->log, scan->at);
     // One that is in turn is damaged behind its first record.
-    if (first <= scan->sequence + 1) {
+    bool is_stuck = first <= scan->sequence + 1;
+    if (is_stuck && tree_leads_on(feed, &end)) {
+        scan->at = end;
+        first = scan->sequence + 1;
+    } else if (is_stuck) {
         bool was_here = compare_locations(scan->at, feed->stuck_at) == 0;
         if (was_here && !is_due(feed)) return LARDER_END;
         feed->stuck_at = scan->at;

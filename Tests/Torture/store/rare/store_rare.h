@@ -56,6 +56,7 @@ void slotless_readers(torture *run, void *context);
 void replaced_below(torture *run, void *context);
 void late_cursors(torture *run, void *context);
 void empty_log(torture *run, void *context);
+void hidden_end(torture *run, void *context);
 
 bool edit_begin(const char *folder, tree_edit *out);
 /** Has the meta row name this transaction, and `count` entries unless that is NULL, with a checksum

@@ -146,12 +146,13 @@ void late_cursors(torture *run, void *context) {
     }
 }
 
-// A log of one empty segment ----------------------------------------------------------------------
+// A log that ends with an empty segment -----------------------------------------------------------
 
 /** In a process of its own: the next segment is made in advance, and is entered by a write that the
-    process dies in, behind those that filled the one before. */
-static void die_between(torture *run, const char *path) {
-    enum { BEFORE = 8, MORE = 2, LONG = 3000 };
+    process dies in, behind those that filled the ones before. */
+static void die_between(torture *run, const char *path, unsigned filled) {
+    enum { BEFORE = 8, IN_EACH = 11, MORE = 2, LONG = 3000 };
+    const unsigned before = (filled - 1) * IN_EACH + BEFORE;
     int ended = 1;
     fflush(NULL);
     pid_t child = fork();
@@ -162,7 +163,9 @@ static void die_between(torture *run, const char *path) {
         memset(value, 'v', sizeof value - 1);
         value[sizeof value - 1] = 0;
         larder_status status = opened_small(path, 0, SPACE_PERCENT, &store);
-        for (unsigned n = 0; n < BEFORE && !status; n++) status = rare_put(store, n % 3, value);
+        // Those of the first of several stay.
+        for (unsigned n = 0; n < before && !status; n++)
+            status = rare_put(store, n < before - BEFORE ? 3 + n : n % 3, value);
         if (!status) larder_log_prepare(&store->pending.log, &store->pending.lock);
         bool is_made = !status && store->pending.log.spare != NULL;
         for (unsigned n = 0; n < MORE && !status; n++) status = rare_put(store, n % 3, value);
@@ -192,14 +195,13 @@ static void goes_on(torture *run, larder_store *store, larder_store_feed *feed, 
 void empty_log(torture *run, void *context) {
     const rare *place = context;
     torture_note(run, "a log of one empty segment");
-    die_between(run, place->path);
     for (unsigned n = 0; n < 2; n++) {
         larder_store *store;
         larder_store_token now;
         larder_store_feed *feed = NULL;
         larder_store_feed_options options = {.flags = n == 0 ? 0 : LARDER_STORE_FEED_FROM_START};
         remove_tree(place->path);
-        die_between(run, place->path);
+        die_between(run, place->path, 1);
         GIVES(larder_store_compact(place->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
         EXPECT(run, size_of_file(inside(place->path, "log/00000001.seg")) < 0, "the log has more");
         if (!EXPECT_STATUS(run, opened_small(place->path, 0, SPACE_PERCENT, &store), LARDER_OK))
@@ -212,4 +214,25 @@ void empty_log(torture *run, void *context) {
                     n == 0 ? "a token" : "the start");
         larder_store_close(store);
     }
+}
+
+/** What led from the last segment that is left to the one that the log goes on in was deleted, as
+    all in it was copied elsewhere: a feed is told of the next write at once all the same. */
+void hidden_end(torture *run, void *context) {
+    const rare *place = context;
+    larder_store *store;
+    larder_store_token now;
+    larder_store_feed *feed = NULL;
+    larder_store_feed_options options = {.from = &now};
+    torture_note(run, "a log whose last seal leads to a segment that was deleted");
+    remove_tree(place->path);
+    die_between(run, place->path, 2);
+    if (!EXPECT_STATUS(run, opened_small(place->path, 0, SPACE_PERCENT, &store), LARDER_OK)) return;
+    GIVES(larder_store_flush(store), LARDER_OK);
+    EXPECT(run, store->index.meta.end.segment == 3, "the tree does not end behind the seal");
+    EXPECT(run, unlink(inside(place->path, "log/00000002.seg")) == 0, "there is no second segment");
+    GIVES(larder_store_token_now(store, &now), LARDER_OK);
+    GIVES(larder_store_feed_open(store, &options, &feed), LARDER_OK);
+    if (feed != NULL) goes_on(run, store, feed, larder_store_token_sequence(&now), "a feed");
+    larder_store_close(store);
 }
