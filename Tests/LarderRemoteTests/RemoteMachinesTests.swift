@@ -11,8 +11,6 @@
 
   /// A process that does what it is told: see `Tests/LarderRemoteMachine`.
   private final class MachineProcess: Sendable {
-    private static let spawning = NSLock()
-
     private let process: Process
     private let input: Pipe
     private let lines: AsyncStream<String>
@@ -26,7 +24,7 @@
       let (input, output) = (Pipe(), Pipe())
       process.standardInput = input
       process.standardOutput = output
-      try Self.spawning.withLock { try process.run() }
+      try RedisServer.spawning.withLock { try process.run() }
       (self.process, self.input) = (process, input)
       let (lines, continuation) = AsyncStream<String>.makeStream()
       self.lines = lines

@@ -20,10 +20,15 @@
     private static let others = "Others read it one push later"
 
     private static func run(_ session: Session) async throws {
-      guard let redis = try Redis(session) else {
+      guard RedisServer.isInstalled else {
         return say("remote: skipped: there is no redis-server here")
       }
+      let redis = try RedisServer(["--tracking-table-max-keys", "10"])
       defer { redis.end() }
+      var server = RemoteServer(host: "127.0.0.1", port: redis.port)
+      server.security = .plaintext
+      // A machine that stands still is no reason to lose the connection.
+      server.timeout = .seconds(60)
       var machines: [Machine] = []
       for number in 0..<2 {
         var local = CacheConfiguration<String, String>()
@@ -37,7 +42,7 @@
         shared.stalenessSampling = 1
         machines.append(
           try Cache(
-            path: session.path("machine \(number)"), remote: redis.server, configuration: local,
+            path: session.path("machine \(number)"), remote: server, configuration: local,
             remoteConfiguration: shared))
       }
       try await agree(session, machines)
@@ -147,72 +152,5 @@
         fast == "fast" && !found.contains("slow"),
         "What takes longer than its lease to load is not stored", "\(fast), then \(found)")
     }
-  }
-
-  /// A server on loopback with nothing on disk.
-  private struct Redis {
-    private let input: Pipe
-    let server: RemoteServer
-
-    /// Nothing where none is installed.
-    init?(_ session: Session) throws {
-      let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-      // Debian's redis-tools has the server under the last of these names; what it is called says
-      // what it does.
-      let names = ["redis-server", "valkey-server", "redis-check-rdb"]
-      guard
-        let program = names.flatMap({ name in folders.map { "\($0)/\(name)" } })
-          .first(where: FileManager.default.isExecutableFile)
-      else { return nil }
-      let link = session.path("redis-server")
-      try FileManager.default.createSymbolicLink(
-        at: URL(fileURLWithPath: link),
-        withDestinationURL: URL(fileURLWithPath: program).resolvingSymlinksInPath())
-      // A port may be another program's, and the server ends then.
-      for _ in 0..<100 {
-        let port = Int.random(in: 10_000..<22_000)
-        guard let input = try Self.start(link, port, in: session.directory) else { continue }
-        self.input = input
-        var server = RemoteServer(host: "127.0.0.1", port: port)
-        server.security = .plaintext
-        // A machine that stands still is no reason to lose the connection.
-        server.timeout = .seconds(60)
-        self.server = server
-        return
-      }
-      throw CocoaError(.executableLoad)
-    }
-
-    /// - Returns: What ends the server when it is closed, also by the end of this process; nil if
-    ///   it could not be started.
-    private static func start(
-      _ program: String, _ port: Int, in folder: String
-    ) throws -> Pipe? {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = [
-        "-c", #""$@" <&- & server=$!; cat >/dev/null; kill -9 $server"#, "sh", program,
-        "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--dir", folder,
-        "--tracking-table-max-keys", "10",
-      ]
-      let (input, output) = (Pipe(), Pipe())
-      process.standardInput = input
-      process.standardOutput = output
-      try process.run()
-      var text = ""
-      while !text.contains("Ready to accept") {
-        let more = output.fileHandleForReading.availableData
-        text += String(decoding: more, as: UTF8.self)
-        // The shell has the output open as long as it reads.
-        if more.isEmpty || text.contains("Failed listening") {
-          try input.fileHandleForWriting.close()
-          return nil
-        }
-      }
-      return input
-    }
-
-    /// Nobody waits for that: to wait for a process is to wait for all who have what it has open.
-    func end() { try? input.fileHandleForWriting.close() }
   }
 #endif

@@ -46,7 +46,7 @@
     /// Then times are told and not judged, for other work may be under way.
     private let isShort: Bool
     private let port: Int
-    private var redis: Server
+    private var redis: RedisServer
     private let cache: Cache<Int, Stamped>
     private let load = Load()
 
@@ -55,7 +55,7 @@
     ) throws {
       (self.folder, self.seconds) = (folder, seconds)
       (self.isKilled, self.isShort) = (isKilled, isShort)
-      redis = try Server(in: folder)
+      redis = try RedisServer(in: folder)
       port = redis.port
       // All else as users have it.
       var server = RemoteServer(host: "127.0.0.1", port: port)
@@ -83,7 +83,7 @@
       let before = load.watch(for: max(1, seconds / 3))
       if isKilled { redis.end() } else { redis.stop() }
       let during = load.watch(for: seconds)
-      if isKilled { redis = try Server(in: folder, port: port) } else { redis.go() }
+      if isKilled { redis = try RedisServer(in: folder, port: port) } else { redis.go() }
       let recovery = try recover()
       let after = load.watch(for: max(1, seconds / 3))
       load.end()

@@ -8,7 +8,7 @@
   /// One server, or the three masters of a cluster, each behind a proxy. They keep their ports and,
   /// in a cluster, their slots when they are killed.
   final class Servers {
-    private(set) var all: [Server] = []
+    private(set) var all: [RedisServer] = []
     private let proxies: [Proxy]
     /// Where machines connect to.
     let ports: [Int]
@@ -40,7 +40,7 @@
     ///   - trackedLimit: Of how many it is remembered who has read them.
     init(in folder: URL, isCluster: Bool, keys: Int, trackedLimit: Int) throws {
       let count = isCluster ? 3 : 1
-      let own = try (0..<count).map { _ in try Server.freePort() }
+      let own = try (0..<count).map { _ in try RedisServer.freePort() }
       let proxies = own.map { Proxy(to: $0) }
       self.proxies = proxies
       ports = try proxies.map { try $0.start() }
@@ -60,7 +60,7 @@
         ]
         let tracked = ["--tracking-table-max-keys", "\(trackedLimit)"]
         arguments.append(tracked + (isCluster ? cluster : []))
-        all.append(try Server(in: folders[index], port: own[index], arguments[index]))
+        all.append(try RedisServer(in: folders[index], port: own[index], arguments[index]))
       }
       if isCluster { try join() }
     }
@@ -101,7 +101,7 @@
       let port = all[index].port
       all[index].end()
       pause()
-      all[index] = try Server(in: folders[index], port: port, arguments[index])
+      all[index] = try RedisServer(in: folders[index], port: port, arguments[index])
     }
 
     func harm(_ index: Int, _ fault: Proxy.Fault, _ number: Int, all: Bool, milliseconds: Int) {
