@@ -35,14 +35,11 @@
       }
     }
 
-    /// Between two looks at what cannot be awaited.
-    private func pause() async throws { try await Task.sleep(for: .milliseconds(1)) }
-
     /// Reads until another machine's write is seen; counts nothing on time.
     private func eventually(
       _ cache: Cache<String, Int>, _ key: String, _ value: Int?
     ) async throws {
-      while try await cache.value(forKey: key) != value { try await pause() }
+      try await until { try await cache.value(forKey: key) == value }
     }
 
     @Test func whatOneWritesTheOtherReads() async throws {
@@ -88,7 +85,7 @@
             group.addTask {
               let value = try await machine.cache.value(forKey: "k\(number)") {
                 loads.withLock { $0["k\(number)", default: 0] += 1 }
-                try await pause()
+                await Task.yield()
                 return number
               }
               return value == number
@@ -109,11 +106,11 @@
       let failing = Task {
         try await one.cache.value(forKey: "k") { () async throws -> Int in
           begun.withLock { $0 = true }
-          while !end.withLock({ $0 }) { try await pause() }
+          await until { end.withLock { $0 } }
           throw Failure()
         }
       }
-      while !begun.withLock({ $0 }) { try await pause() }
+      await until { begun.withLock { $0 } }
       let waiting = Task { try await other.cache.value(forKey: "k") { 2 } }
       end.withLock { $0 = true }
       await #expect(throws: Failure.self) { try await failing.value }
@@ -122,12 +119,11 @@
       let cancelled = Task {
         try await one.cache.value(forKey: "l") { () async throws -> Int in
           begun.withLock { $0 = true }
-          while true {
-            try await pause()
-          }
+          await until { Task.isCancelled }
+          throw CancellationError()
         }
       }
-      while !begun.withLock({ $0 }) { try await pause() }
+      await until { begun.withLock { $0 } }
       cancelled.cancel()
       #expect(try await other.cache.value(forKey: "l") { 3 } == 3)
     }
@@ -149,7 +145,7 @@
           return call == 1 ? 1 : 100
         }
       }
-      while calls.withLock({ $0 }) == 0 { try await pause() }
+      await until { calls.withLock { $0 } > 0 }
       if replaces {
         try await other.cache.set(2, forKey: "k")
       } else {
@@ -186,7 +182,7 @@
       let machine = try Machine(
         server, remote: { $0.onDisconnect = .serveStale(for: .seconds(86_400)) })
       let cache = machine.cache
-      while (try? await cache.set(1, forKey: "local")) == nil { try await pause() }
+      await until { (try? await cache.set(1, forKey: "local")) != nil }
       redis.stop()
       let failed = await remoteError { try await cache.value(forKey: "missing") }
       #expect(failed?.code == .timedOut || failed?.code == .remote)
@@ -199,8 +195,8 @@
       // Whether that was stored is unknown, so nothing local says that it was not.
       #expect(cache.memoryCache.peek(forKey: "local") == nil)
       redis.go()
-      while (try? await cache.set(3, forKey: "local")) == nil { try await pause() }
-      while (try? await cache.value(forKey: "local")) != 3 { try await pause() }
+      await until { (try? await cache.set(3, forKey: "local")) != nil }
+      await until { (try? await cache.value(forKey: "local")) == 3 }
     }
 
     @Test func aServerThatIsKilledUnderLoadIsDoneWithoutAndComesBack() async throws {
@@ -224,14 +220,14 @@
         }
       }
       defer { isOver.withLock { $0 = true } }
-      while reads.withLock({ $0 }) < 500 { try await pause() }
+      await until { reads.withLock { $0 } >= 500 }
       first.end()
       let then = reads.withLock { $0 }
-      while reads.withLock({ $0 }) < then + 500 { try await pause() }
+      await until { reads.withLock { $0 } >= then + 500 }
       let second = try RedisServer(port: first.port)
       let other = try RemoteTier<String, Int>(
         name: "counts", server: second.patient, coder: .cbor, keyCoder: .string)
-      while try await other.entry(forKey: "k1")?.value != 1 { try await pause() }
+      try await until { try await other.entry(forKey: "k1")?.value == 1 }
       isOver.withLock { $0 = true }
       await load.value
     }

@@ -34,9 +34,7 @@ struct LogSyncerTests {
             guard case .message(let sequence) = target else { return }
             counters.syncs.add(1, ordering: .relaxed)
             counters.last.max(sequence, ordering: .relaxed)
-            while counters.started.load(ordering: .relaxed) < tasks {
-              Thread.sleep(forTimeInterval: 0.001)
-            }
+            blockUntil { counters.started.load(ordering: .relaxed) >= tasks }
           }
           #expect(counters.last.load(ordering: .relaxed) >= UInt64(task))
         }

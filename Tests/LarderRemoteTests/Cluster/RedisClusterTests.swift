@@ -95,9 +95,7 @@
           _ = try await reader.value(forKey: key)
           try await writer.set(stage, forKey: key)
           #expect(try await writer.value(forKey: key) == stage)
-          while try await reader.value(forKey: key) != stage {
-            try await Task.sleep(for: .milliseconds(1))
-          }
+          try await until { try await reader.value(forKey: key) == stage }
           // What is loaded while a move is heard of is kept nowhere.
           var loaded = "\(key) loaded at \(stage) "
           repeat {

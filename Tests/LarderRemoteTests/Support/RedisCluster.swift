@@ -39,14 +39,10 @@
       }
       self.ids = ids
       for connection in connections {
-        while true {
+        try await until {
           let text = try await Self.text(connection, ["CLUSTER", "INFO"])
-          if text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(count)")
+          return text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(count)")
             && text.contains("cluster_slots_assigned:16384")
-          {
-            break
-          }
-          try await Task.sleep(for: .milliseconds(5))
         }
       }
     }

@@ -57,9 +57,7 @@
       let count = cache.statistics.invalidations
       _ = try await plain.send(
         [RemoteCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")], patience: nil)
-      while cache.statistics.invalidations == count || cache.memoryCache.totalCount > 0 {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await until { cache.statistics.invalidations != count && cache.memoryCache.totalCount == 0 }
     }
 
     /// As a program does that tries again when the server could not be reached.
@@ -144,7 +142,7 @@
       // Expired meanwhile.
       _ = try await plain.send(
         [RemoteCommand("PEXPIRE", "larder:test:c", "1")], patience: nil)
-      while try await other.contains("c") { try await Task.sleep(for: .milliseconds(1)) }
+      try await until { try await !other.contains("c") }
       #expect(try await machine.onDisk("c") == long)
       #expect(try await machine.read("a") == long)
       #expect(try await machine.read("b") == "new")
@@ -157,9 +155,7 @@
       let machine = try Machine(first)
       for key in ["a", "b"] { try await machine.cache.set("1", forKey: key) }
       first.end()
-      while machine.cache.memoryCache.totalCount > 0 {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await until { machine.cache.memoryCache.totalCount == 0 }
       #expect(try await machine.onDisk("a") == "1")
       #expect(await remoteError { try await machine.cache.value(forKey: "a") }?.code == .remote)
       #expect(try await machine.cache.value(forKey: "b") { "loaded" } == "loaded")
@@ -184,18 +180,16 @@
       let first = Task { [cache = other.cache] in
         try await cache.value(forKey: "a") {
           hasBegun.withLock { $0 = true }
-          while !ends.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+          await until { ends.withLock { $0 } }
           return "loaded there"
         }
       }
-      while !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+      await until { hasBegun.withLock { $0 } }
       #expect(try await machine.cache.value(forKey: "a") == nil)
       let load = Task { [cache = machine.cache] in
         try await cache.value(forKey: "a") { "loaded here" }
       }
-      while machine.tier.statistics.sharedLoads == 0 {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await until { machine.tier.statistics.sharedLoads > 0 }
       ends.withLock { $0 = true }
       _ = try await first.value
       #expect(try await load.value == "loaded there")

@@ -277,9 +277,7 @@
       let again = try RedisServer(port: redis.port)
       let other = try RemoteTier(testing: again)
       try await other.set(CacheTierEntry(value: "new"), forKey: "absent")
-      while (try? await tier.entry(forKey: "absent"))?.value != "new" {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await until { (try? await tier.entry(forKey: "absent"))?.value == "new" }
       #expect(tier.statistics.lostConnections >= 1 && tier.statistics.connections >= 2)
       await tier.close()
       #expect(await remoteError { try await tier.entry(forKey: "absent") }?.code == .closed)
