@@ -89,6 +89,9 @@ build: ## build everything, optimised
 # from a clean clone, and a machine that is busy with as much again more than twice that.
 TESTS = lint=120 "check-c COMPILERS=gcc=120" test-c=120 torture-short=600 test-swift=1500 \
   test-outside=400
+# Where there is a server; but swift-nio takes minutes, so not before `make test-remote` built it.
+TESTS_WITH_SERVERS = \
+  $(if $(shell command -v redis-server),$(if $(wildcard .build-traits),test-remote=1800))
 MORE_TESTS = "check-c COMPILERS=clang=300" check-x32=300 check-packages=300 check-apple=1200 \
   torture-selftest=4800 test-lmdb=1800 test-musl=600 test-traits=2400 test-remote=1800 \
   check-docs=1200 test-asan=4800 test-tsan=4800 test-long=3600 check-parts=1800
@@ -96,7 +99,7 @@ PARTS = MAKE="$(MAKE)" .ci/parts
 
 .PHONY: test
 test: deps ## run what every change has to pass, and stop at what fails
-	+@$(PARTS) --stop $(TESTS)
+	+@$(PARTS) --stop $(TESTS) $(TESTS_WITH_SERVERS)
 
 .PHONY: test-all
 test-all: deps ## run every test there is, hours of it, and sum up
