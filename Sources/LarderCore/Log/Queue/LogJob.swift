@@ -29,12 +29,14 @@ public struct LogJob<Message: Sendable>: Sendable {
     created = delivery.created
     self.core = core
     result = Result { try core.log.coder.decode(delivery.bytes) }
+    if case .failure = result { core.noteUndecodable(delivery) }
   }
 
   /// The message itself.
   ///
   /// - Throws: `.decoding` if the coder refused the bytes; its own error is the `cause`. Such a
-  ///   message comes again, as any that is not acknowledged.
+  ///   message comes again, as any that is not acknowledged, until it was delivered as often as
+  ///   ``LogQueueConfiguration/maximumAttempts`` allows.
   /// - Complexity: O(1): it was decoded when the message was received.
   public var message: Message {
     get throws { try result.get() }

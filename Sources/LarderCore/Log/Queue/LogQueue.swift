@@ -44,7 +44,7 @@ public final class LogQueue<Message: Sendable>: Sendable {
   /// - Parameter lease: For how long the message is not delivered to others; more than zero.
   /// - Returns: The message; nil if there is none at present.
   /// - Throws: `.invalidArgument`, `.suspended`, `.closed`, `.io`, `.diskFull`; what the
-  ///   dead-letter log refuses a letter with. No message is lost then.
+  ///   dead-letter log refuses a letter with, other than for its size. No message is lost then.
   /// - Complexity: O(bytes of the message) and the coder's own, amortised O(log window).
   public func poll(leaseFor lease: Duration) throws -> LogJob<Message>? {
     try validate(lease)
@@ -91,7 +91,8 @@ public final class LogQueue<Message: Sendable>: Sendable {
 
   /// Gives a message back, to be delivered again.
   ///
-  /// One that was delivered as often as the configuration allows goes to the dead-letter log.
+  /// One that was delivered as often as the configuration allows goes to the dead-letter log, or is
+  /// given up if it is too large for that, or cannot be decoded and there is none.
   ///
   /// - Parameters:
   ///   - job: The message.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
+
 /// How a ``LogQueue`` works, beyond what every caller has to say.
 ///
 /// ```swift
@@ -21,13 +23,15 @@ public struct LogQueueConfiguration<Message: Sendable>: Sendable {
   public var window = 1024
 
   /// Where messages go that were delivered too often; nil, the default, delivers them again and
-  /// again.
+  /// again, but for those that cannot be decoded: they are given up, and counted in
+  /// ``LogQueueStatistics/skipped``. So are those that are too large for that log.
   ///
   /// Several queues may share one log. As long as it refuses a letter because it is full, or is
   /// suspended or closed, receiving throws that error: no message is dropped.
   public var deadLetters: MessageLog<DeadLetter<Message>>?
 
-  /// How often a message is delivered before it goes to ``deadLetters``, at least 1; 5 by default.
+  /// How often a message is delivered before it goes to ``deadLetters``, or is given up if it
+  /// cannot be decoded, at least 1; 5 by default.
   public var maximumAttempts = 5
 
   /// Whether messages that are done are removed from the log, so that one that refuses when full
@@ -55,6 +59,11 @@ public struct LogQueueConfiguration<Message: Sendable>: Sendable {
     guard maximumAttempts >= 1 else {
       throw LarderError(
         .invalidArgument, "A queue makes at least 1 attempt, and not \(maximumAttempts).")
+    }
+    if let deadLetters, deadLetters.isReader {
+      throw LarderError(
+        .invalidArgument,
+        "The dead-letter log at \(deadLetters.fileURL.path) is opened for reading.")
     }
   }
 

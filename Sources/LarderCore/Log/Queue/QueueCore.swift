@@ -146,6 +146,11 @@ final class QueueCore<Message: Sendable>: HeldQueue {
     return try call { session, _ in session.extend(job.sequence, job.token, by: lease, at: now) }
   }
 
+  /// The coder, which is not called while others wait for the queue, has refused a message.
+  func noteUndecodable(_ delivery: QueueDelivery) {
+    place.withLock { $0.session?.noteUndecodable(delivery.sequence, delivery.token) }
+  }
+
   /// Makes what was acknowledged survive a power cut.
   func sync() throws {
     // What is closed or suspended meanwhile is synced by that.

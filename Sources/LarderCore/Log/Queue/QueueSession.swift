@@ -68,10 +68,7 @@ final class QueueSession<Message: Sendable> {
     state.expire(at: now)
     while let (sequence, attempts) = try nextReady() {
       guard let job = state[sequence] else { return nil }
-      if isExhausted(attempts) {
-        try bury(sequence, job)
-        continue
-      }
+      if try isExhausted(sequence, job) { continue }
       // Before the worker has it: it may end the process.
       try file.write(QueueSlot(sequence, .pending, attempts: attempts.adding(clamping: 1)))
       let token = state.lease(sequence, until: now.after(lease))
@@ -152,8 +149,12 @@ final class QueueSession<Message: Sendable> {
   ) throws -> Bool {
     guard state.isLeased(sequence, token, at: now), let job = state[sequence] else { return false }
     state.delay(sequence, until: now.after(delay))
-    if isExhausted(job.attempts) { try bury(sequence, job) }
+    _ = try isExhausted(sequence, job)
     return true
+  }
+
+  func noteUndecodable(_ sequence: UInt64, _ token: UInt64) {
+    state.noteUndecodable(sequence, token)
   }
 
   func extend(_ sequence: UInt64, _ token: UInt64, by lease: Duration, at now: Duration) -> Bool {
@@ -172,7 +173,8 @@ final class QueueSession<Message: Sendable> {
     return LogQueueStatistics(
       ready: phases.ready + Int(clamping: unread) - min(finished, Int(clamping: unread)),
       leased: phases.leased, delayed: phases.delayed, done: state.counts.done,
-      dead: state.counts.dead, redelivered: state.counts.redelivered, lost: state.counts.lost,
+      dead: state.counts.dead, skipped: state.counts.skipped, redelivered: state.counts.redelivered,
+      lost: state.counts.lost,
       acknowledged: state.watermark)
   }
 
@@ -200,8 +202,29 @@ final class QueueSession<Message: Sendable> {
 
   // MARK: - Dead letters
 
-  private func isExhausted(_ attempts: UInt32) -> Bool {
-    configuration.deadLetters != nil && Int(clamping: attempts) >= configuration.maximumAttempts
+  /// Whether a message was delivered too often, and is not delivered again for that.
+  private func isExhausted(_ sequence: UInt64, _ job: QueueState.Job) throws -> Bool {
+    guard Int(clamping: job.attempts) >= configuration.maximumAttempts else { return false }
+    if configuration.deadLetters == nil {
+      // Another attempt may do what this one did not; but not with bytes that are no message.
+      if job.isUndecodable { try giveUp(sequence, job) }
+      return job.isUndecodable
+    }
+    do {
+      try bury(sequence, job)
+    } catch let error as LarderError where error.code == .tooLarge {
+      try giveUp(sequence, job)
+    }
+    return true
+  }
+
+  /// Goes on without a message: else it would hold back all others once the window is full.
+  private func giveUp(_ sequence: UInt64, _ job: QueueState.Job) throws {
+    try checkPlace()
+    try file.write(QueueSlot(sequence, .done, attempts: job.attempts))
+    state.finish(sequence)
+    state.counts.skipped += 1
+    try advance()
   }
 
   /// Moves a message to the dead-letter log. It is there once: if we crash before the slot is

@@ -18,6 +18,8 @@ struct QueueState {
     var phase: Phase
     /// When the earliest of its timers is due; nil if it has none.
     var timer: Duration?
+    /// The last worker that had it could not decode it.
+    var isUndecodable = false
   }
 
   private struct Timer: Comparable {
@@ -32,6 +34,7 @@ struct QueueState {
   struct Counts {
     var done: UInt64 = 0
     var dead: UInt64 = 0
+    var skipped: UInt64 = 0
     var redelivered: UInt64 = 0
     var lost: UInt64 = 0
   }
@@ -126,6 +129,12 @@ struct QueueState {
   mutating func extend(_ sequence: UInt64, _ token: UInt64, until due: Duration) {
     jobs[sequence]?.phase = .leased(until: due, token: token)
     setTimer(sequence, due)
+  }
+
+  /// Notes of a delivery that its message cannot be decoded.
+  mutating func noteUndecodable(_ sequence: UInt64, _ token: UInt64) {
+    guard case .leased(_, token) = jobs[sequence]?.phase else { return }
+    jobs[sequence]?.isUndecodable = true
   }
 
   /// Takes a message back from its worker, to be given again from then on.
