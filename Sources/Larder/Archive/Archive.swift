@@ -149,8 +149,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
     } else if !there.hasElements(as: format) || sample.differing > 0 {
-      let movesKeys = sample.movable > 0 || there.isBuilding
-      try rebuild(after: there, isAlone: true, movesKeys: movesKeys, progress)
+      try rebuild(after: there, isAlone: true, movesKeys: isOlder, progress)
     } else {
       try indexUnindexed()
       try useIndexes(there.number)

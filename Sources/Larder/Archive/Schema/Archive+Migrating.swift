@@ -55,18 +55,20 @@ extension Archive {
   /// Refuses a migration that gives two elements one primary key, before anything has changed.
   ///
   /// - Throws: `.duplicate`.
-  /// - Complexity: O(elements), in memory O(bytes of their keys).
+  /// - Complexity: O(elements), in memory O(bytes of the keys that change).
   func checkMovedKeys() throws {
-    var (keys, left) = (Set<[UInt8]>(), Set<[UInt8]>())
+    var moved = Set<[UInt8]>()
     var cursor = try StoreCursor(store, StoreSelection())
     while try cursor.next({ entry in
-      let id = try? decode(entry).id
-      let key = try id.map { try keyCoder.own($0).bytes } ?? [UInt8](entry.key)
-      if let id, !keyCoder.isForm(entry.key, of: id) { left.insert([UInt8](entry.key)) }
-      if !keys.insert(key).inserted { throw twice(key) }
+      guard !isCurrent(entry.extended), let id = try? decode(entry).id,
+        !keyCoder.isForm(entry.key, of: id)
+      else { return }
+      try keyCoder.borrow(id) { key in
+        let bytes = [UInt8](key.bytes)
+        // No element may move to a key that another has until it moves, too.
+        if try store.contains(key) || !moved.insert(bytes).inserted { throw twice(bytes) }
+      }
     }) {}
-    // No element may move to a key that another has until it moves, too.
-    if let key = left.first(where: keys.contains) { throw twice(key) }
   }
 
   /// Two elements would have one primary key.

@@ -68,7 +68,7 @@ final class QueueSession<Message: Sendable> {
     state.expire(at: now)
     while let (sequence, attempts) = try nextReady() {
       guard let job = state[sequence] else { return nil }
-      if try isExhausted(sequence, job) { continue }
+      if try retire(sequence, job) { continue }
       // Before the worker has it: it may end the process.
       try file.write(QueueSlot(sequence, .pending, attempts: attempts.adding(clamping: 1)))
       let token = state.lease(sequence, until: now.after(lease))
@@ -149,7 +149,7 @@ final class QueueSession<Message: Sendable> {
   ) throws -> Bool {
     guard state.isLeased(sequence, token, at: now), let job = state[sequence] else { return false }
     state.delay(sequence, until: now.after(delay))
-    _ = try isExhausted(sequence, job)
+    try retire(sequence, job)
     return true
   }
 
@@ -173,8 +173,8 @@ final class QueueSession<Message: Sendable> {
     return LogQueueStatistics(
       ready: phases.ready + Int(clamping: unread) - min(finished, Int(clamping: unread)),
       leased: phases.leased, delayed: phases.delayed, done: state.counts.done,
-      dead: state.counts.dead, skipped: state.counts.skipped, redelivered: state.counts.redelivered,
-      lost: state.counts.lost,
+      dead: state.counts.dead, skipped: state.counts.skipped,
+      redelivered: state.counts.redelivered, lost: state.counts.lost,
       acknowledged: state.watermark)
   }
 
@@ -202,8 +202,11 @@ final class QueueSession<Message: Sendable> {
 
   // MARK: - Dead letters
 
-  /// Whether a message was delivered too often, and is not delivered again for that.
-  private func isExhausted(_ sequence: UInt64, _ job: QueueState.Job) throws -> Bool {
+  /// Buries a message that was delivered as often as it may be, or gives it up.
+  ///
+  /// - Returns: Whether it was, and is not delivered again for that.
+  @discardableResult
+  private func retire(_ sequence: UInt64, _ job: QueueState.Job) throws -> Bool {
     guard Int(clamping: job.attempts) >= configuration.maximumAttempts else { return false }
     if configuration.deadLetters == nil {
       // Another attempt may do what this one did not; but not with bytes that are no message.

@@ -114,6 +114,7 @@ struct QueueState {
     lastToken += 1
     if jobs[sequence]?.attempts ?? 0 > 0 { counts.redelivered += 1 }
     jobs[sequence]?.attempts.addClamping()
+    jobs[sequence]?.isUndecodable = false
     jobs[sequence]?.phase = .leased(until: due, token: lastToken)
     setTimer(sequence, due)
     return lastToken

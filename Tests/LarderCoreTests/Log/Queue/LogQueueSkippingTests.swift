@@ -118,6 +118,28 @@ import Testing
     #expect(try queue.statistics.skipped == 0)
   }
 
+  /// Its coder may lack what it needs for a while, as the key of what is encrypted.
+  @Test func whatItsLastWorkerCouldReadIsNotGivenUp() throws {
+    let lacksKey = Locked(true)
+    let coder = Coder<String>(
+      format: "", encode: { Data($0.utf8) },
+      decode: { (bytes: Data) in
+        if lacksKey.withLock({ $0 }) { throw Unreadable() }
+        return String(decoding: bytes, as: UTF8.self)
+      })
+    let log = try MessageLog(
+      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse, coder: coder)
+    try log.append("later")
+    var configuration = LogQueueConfiguration<String>()
+    configuration.maximumAttempts = 2
+    let queue = try log.queue(named: "work", configuration: configuration)
+    try queue.release(#require(try queue.poll(leaseFor: .seconds(10))))
+    lacksKey.withLock { $0 = false }
+    try queue.release(#require(try queue.poll(leaseFor: .seconds(10))))
+    #expect(try work(queue) == ["later"])
+    #expect(try queue.statistics.skipped == 0)
+  }
+
   private func letters(_ bytes: UInt64) throws -> MessageLog<DeadLetter<String>> {
     try MessageLog(
       fileURL: directory.file("dead"), maximumBytes: bytes, whenFull: .overwriteOldest,

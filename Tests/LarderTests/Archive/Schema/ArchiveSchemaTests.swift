@@ -330,6 +330,24 @@ struct ArchiveSchemaTests {
     #expect(try old.everything == (0..<9).map { RecordV1(id: $0) } && old.verify().isIntact)
   }
 
+  /// Of so many that a look at some of them does not show it.
+  @Test(arguments: [5000, 7]) func aMigrationMayMoveOneOfMany(to place: Int) throws {
+    try fill(2000)
+    let step = ArchiveMigration(from: 1, RecordV1.self) {
+      RecordV2(RecordV1(id: $0.id == 1234 ? place : $0.id))
+    }
+    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [step])
+    if place == 7 {
+      #expect(error { try open(RecordV2.self, schema) }?.code == .duplicate)
+      let old = try open(RecordV1.self)
+      #expect(try old.everything == (0..<2000).map { RecordV1(id: $0) } && old.verify().isIntact)
+    } else {
+      let archive = try open(RecordV2.self, schema)
+      let ids = Set(0..<2000).subtracting([1234]).union([place])
+      #expect(try Set(archive.everything.map(\.id)) == ids && archive.verify().isIntact)
+    }
+  }
+
   @Test func valuesThatWouldCollideAreRefused() throws {
     try fill()
     let same = ArchiveMigration(from: 2, RecordV2.self) { old in
