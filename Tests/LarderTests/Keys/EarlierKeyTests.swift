@@ -118,6 +118,26 @@ struct EarlierKeyTests {
     #expect(try urls.value(forKey: url) == 3)
   }
 
+  @Test func anArchiveOfSuchNumbersIsMigrated() throws {
+    struct Reading: Codable, Identifiable, Equatable { var id: Double, name: String }
+    let reading = Reading(id: 1.5, name: "a")
+    let archive = try Archive<Reading>(path: path)
+    try archive.upsert(reading)
+    try archive.close()
+    let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
+    let raw = try DiskCache<Data, Data>(path: path, coder: coder, keyCoder: .data)
+    let key = try KeyCoder.double.encode(1.5)
+    let bytes = try #require(try raw.value(forKey: key))
+    try raw.set(bytes, forKey: KeyCoder<Double>.codable.encode(1.5))
+    try raw.remove(forKey: key)
+    try raw.close()
+    #expect(error { try Archive<Reading>(path: path) }?.code == .configurationMismatch)
+    let same = ArchiveMigration(from: 1, Reading.self) { $0 as Reading }
+    let schema = ArchiveSchema<Reading>(version: 2, migrations: [same])
+    let migrated = try Archive<Reading>(path: path, schema: schema)
+    #expect(try migrated.element(forID: 1.5) == reading && migrated.verify().isIntact)
+  }
+
   @Test func aValueTooLargeForABatchReplacesItToo() throws {
     let raw = try DiskCache<String, Data>(path: path, coder: .data, keyCoder: .asGiven)
     try raw.set(Data([1]), forKey: "e\u{301}")

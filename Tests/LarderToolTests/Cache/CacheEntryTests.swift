@@ -49,6 +49,24 @@ struct CacheEntryTests {
     }
   }
 
+  @Test func urlsOfAProgramAreText() throws {
+    func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+    do {
+      let pages = try DiskCache<URL, Data>(path: cache, coder: .data)
+      for text in ["https://b.example/", "https://a.example/x?y=z"] {
+        try pages.set(Data("old".utf8), forKey: url(text))
+      }
+    }
+    #expect(try list() == ["https://a.example/x?y=z", "https://b.example/"])
+    #expect(try Tool.run("cache", "get", cache, "https://b.example/").text == "old")
+    try set("https://c.example/", "new")
+    #expect(
+      try Tool.run("cache", "rm", "-q", "--prefix", "https://a.example/", cache).code == 0)
+    let pages = try DiskCache<URL, Data>(path: cache, coder: .data)
+    #expect(try pages.keys() == [url("https://b.example/"), url("https://c.example/")])
+    #expect(try pages.value(forKey: url("https://c.example/")) == Data("new".utf8))
+  }
+
   @Test func extendedDataComesBackWithoutTheValue() throws {
     try set("key", "value", "--extended", "meta")
     #expect(try Tool.run("cache", "get", "--extended", cache, "key").text == "meta")
