@@ -83,21 +83,31 @@ static int64_t clock_ns(clockid_t clock) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int64_t larder_os_wall_clock_ns(void) { return clock_ns(CLOCK_REALTIME); }
+#ifdef LARDER_FAULTS
+static _Atomic int64_t fault_wall_ns;
+
+void larder_fault_set_clock(int64_t ns) { atomic_store(&fault_wall_ns, ns); }
+#endif
+
+int64_t larder_os_wall_clock_ns(void) {
+    int64_t ns = clock_ns(CLOCK_REALTIME);
+#ifdef LARDER_FAULTS
+    ns += atomic_load(&fault_wall_ns);
+#endif
+    return ns;
+}
 int64_t larder_os_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 #if defined(CLOCK_BOOTTIME) && defined(CLOCK_MONOTONIC_COARSE)
 
-/** For how long the machine was suspended, as far as is known, and when that was looked at. */
-static _Atomic int64_t known_ns, asked_ns;
+/** For how long the machine was suspended, as far as is known; when that was looked at, and how far
+    the calendar's clock was ahead then. */
+static _Atomic int64_t known_ns, asked_ns, ahead_ns;
 
 #ifdef LARDER_FAULTS
 static _Atomic int64_t fault_suspended_ns, fault_late_ns;
 
-void larder_fault_suspend(int64_t ns) {
-    atomic_fetch_add(&fault_suspended_ns, ns);
-    atomic_store(&asked_ns, 0);
-}
+void larder_fault_suspend(int64_t ns) { atomic_fetch_add(&fault_suspended_ns, ns); }
 
 void larder_fault_late_clock(int64_t ns) { atomic_store(&fault_late_ns, ns); }
 #endif
@@ -112,13 +122,26 @@ static int64_t suspended_ns(void) {
     return ns;
 }
 
+/** How far the calendar's clock is ahead: by more, as soon as the machine wakes. It costs a third of
+    the clock that counts suspensions. */
+static int64_t calendar_ahead_ns(int64_t now) {
+    int64_t ns = clock_ns(CLOCK_REALTIME_COARSE) - now;
+#ifdef LARDER_FAULTS
+    ns += atomic_load(&fault_suspended_ns);
+#endif
+    return ns;
+}
+
 /** What a clock says that stands still meanwhile, and for how long it did. */
 static int64_t with_suspension(int64_t now) {
     enum { SECOND_NS = 1000000000, NOISE_NS = 50000000 };
     int64_t known = atomic_load_explicit(&known_ns, memory_order_relaxed);
     int64_t asked = atomic_load_explicit(&asked_ns, memory_order_relaxed);
-    if (now - asked < SECOND_NS) return now + known;
+    int64_t ahead = calendar_ahead_ns(now);
+    int64_t moved = ahead - atomic_load_explicit(&ahead_ns, memory_order_relaxed);
+    if (now - asked < SECOND_NS && moved < NOISE_NS && moved > -NOISE_NS) return now + known;
     atomic_store_explicit(&asked_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&ahead_ns, ahead, memory_order_relaxed);
     // The two clocks are not read at once. Less than the noise of that is no suspension, and the
     // sum never goes back: it grows by one of those who ask, in one step.
     int64_t found = suspended_ns();

@@ -52,6 +52,10 @@ RING_SEEKS_ALONG) in_file CLarder/ring/reader.c \
 RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
 RING_KEEPS_DROPPED) in_file CLarder/ring/recovery.c \
     's/if (hints->is_protected && (is_found/if ((is_found/' ;;
+RING_BELIEVES_CLOCK) in_file CLarder/ring/append.c \
+    's/now_ns - ages->now_ns > passed.*/passed < 0)/' ;;
+RING_FORGETS_AGES) in_file CLarder/ring/append.c \
+    's/ages->marks\[count\].time_ns = .*/ages->marks[count].time_ns = INT64_MAX;/' ;;
 RING_WRITES_SEALED) in_file CLarder/ring/sync.c 's/^    if (!sealed) return;/    return;/' ;;
 RING_CHECKS_PADS) in_file CLarder/ring/check.c 's/ || (is_pad && kept == offset + rest)//' ;;
 RING_REFUSES_SHORT) in_file CLarder/ring/open.c 's/^        ring_was_cut_short(.*)) {/        0) {/
@@ -148,6 +152,7 @@ INDEX_EARLY_END) in_file CLarder/index/expiry.c '/^larder_index_slot larder_inde
     }' ;;
 INDEX_LIST_COST) in_file CLarder/index/index.c \
     's/if (list != LIST_NONE) index->lists/if (0) index->lists/' ;;
+CLOCK_SLEEPS_ON) in_file CLarderSystem/machine.c 's/moved < NOISE_NS &&.*NS)/(moved, 1))/' ;;
 INDEX_TOLD_TAKEN) in_file CLarder/index/segment.c \
     's/^        larder_index_clear_told(index, slot);//' ;;
 INDEX_WEIGHS_ALIKE) in_file CLarder/index/policy/adaptive.c '/^static index_total weight_of/,/^}/{

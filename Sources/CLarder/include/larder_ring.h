@@ -130,7 +130,9 @@ typedef struct larder_ring_options {
     uint32_t mode;
     /** An append, batch or reservation first removes the messages that are older than this, as
         larder_ring_remove_before does. Not kept in the file. 0: never. Implies
-        LARDER_RING_KEEP_TIMES. */
+        LARDER_RING_KEEP_TIMES. While the ring is open, a system's clock that jumps ahead, by more
+        than passes on one that nobody sets, makes nothing older; what was appended meanwhile goes
+        when it is that old, to a thirty-second part of the age. */
     int64_t maximum_age_ns;
     /** Nanoseconds since 1970; NULL for the system's wall clock. Called by whatever thread appends,
         several at a time; must not use the ring. */

@@ -202,24 +202,77 @@ static larder_status ring_remove(larder_ring *ring, uint64_t through, int64_t be
 
 // Times -------------------------------------------------------------------------------------------
 
+static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /** The time for what is appended next, read before the lock is taken. */
 static int64_t ring_now(const larder_ring *ring) {
     if (!ring->time_bytes) return 0;
     return ring->clock ? ring->clock(ring->clock_context) : larder_os_wall_clock_ns();
 }
 
-/** Removes what is too old by now; the lock is held. */
-COLD static void ring_expire(larder_ring *ring, int64_t now_ns) {
-    int64_t age = ring->maximum_age_ns, oldest = now_ns;
+/** What time it is for ages, where the clock says `now_ns`. One that jumped ahead, by more than passed
+    on the clock that nobody sets, is not believed from then on, but for what passes: nothing is too
+    old because of it. One that was set back is. */
+static int64_t ring_believed_time(ring_ages *ages, int64_t now_ns) {
+    enum { SLACK_NS = 1000000000, DRIFT_PART = 1024 };
+    int64_t ticks_ns = larder_os_fine_ns(), passed = ticks_ns - ages->ticks_ns;
+    if (ages->mark_count > 0 && now_ns - ages->now_ns > passed + passed / DRIFT_PART + SLACK_NS)
+        now_ns = ages->now_ns + passed;
+    ages->now_ns = now_ns;
+    ages->ticks_ns = ticks_ns;
+    return now_ns;
+}
+
+/** Notes by when what there is was appended, unless that was done in this part of the maximum age. */
+static void ring_mark_age(larder_ring *ring, int64_t now_ns, int64_t part_ns) {
+    ring_ages *ages = &ring->ages;
+    uint32_t count = ages->mark_count;
+    // The clock was set back: what it said until then is later than it was.
+    for (uint32_t i = 0; i < count; i++)
+        if (ages->marks[i].time_ns > now_ns) ages->marks[i].time_ns = now_ns;
+    if (count == RING_AGE_MARKS || (count > 0 && now_ns - ages->marks[count - 1].time_ns < part_ns))
+        return;
+    ages->marks[count].number = ring->next_sequence;
+    ages->marks[count].time_ns = count > 0 ? earlier(ages->last_ns, now_ns) : now_ns;
+    ages->mark_count++;
+}
+
+/** Removes what was appended before a mark that is too old: the times of that may be later.
+    @return whether it could. */
+static bool ring_expire_marked(larder_ring *ring, int64_t before_ns) {
+    ring_ages *ages = &ring->ages;
+    uint32_t old = 0;
     uint64_t removed = 0;
+    while (old < ages->mark_count && ages->marks[old].time_ns < before_ns) old++;
+    if (old == 0) return true;
+    if (ring_remove(ring, ages->marks[old - 1].number - 1, INT64_MAX, &removed)) return false;
+    ages->mark_count -= old;
+    memmove(ages->marks, ages->marks + old, ages->mark_count * sizeof *ages->marks);
+    return true;
+}
+
+/** Removes what is too old by now; the lock is held.
+    @return the time that is believed. */
+COLD static int64_t ring_expire(larder_ring *ring, int64_t now_ns) {
+    const int64_t part_ns = ring->maximum_age_ns / (RING_AGE_MARKS - 2);
+    int64_t age = ring->maximum_age_ns, oldest;
+    uint64_t removed = 0;
+    // A clock of the caller's has no other beside it.
+    if (!ring->clock) {
+        now_ns = ring_believed_time(&ring->ages, now_ns);
+        ring_mark_age(ring, now_ns, part_ns);
+    }
     // A failure is not this append's, which needs none of it.
-    larder_status status = ring_remove(ring, UINT64_MAX, now_ns - age, &removed);
-    if (status) age = EXPIRE_AGAIN_NS;
+    bool is_done = ring_expire_marked(ring, now_ns - age) &&
+                   ring_remove(ring, UINT64_MAX, now_ns - age, &removed) == LARDER_OK;
     ring_view view = larder_ring_view_get(ring);
-    if (!status && view.oldest < view.end) oldest = larder_ring_oldest_time(ring, &view);
+    oldest = is_done && view.oldest < view.end ? larder_ring_oldest_time(ring, &view) : now_ns;
     // The clock may have been ahead when that was appended.
-    if (oldest > now_ns) oldest = now_ns;
-    if (__builtin_add_overflow(oldest, age, &ring->expires_ns)) ring->expires_ns = INT64_MAX;
+    oldest = earlier(oldest, now_ns);
+    if (__builtin_add_overflow(oldest, is_done ? age : EXPIRE_AGAIN_NS, &ring->expires_ns))
+        ring->expires_ns = INT64_MAX;
+    if (!ring->clock && ring->expires_ns - now_ns > part_ns) ring->expires_ns = now_ns + part_ns;
+    return now_ns;
 }
 
 /** Begins an append at `now_ns`; the lock is held. */
@@ -230,7 +283,9 @@ static void ring_begin_time(larder_ring *ring, int64_t now_ns) {
         ring->knows_newest_ns = true;
     }
     if (now_ns > ring->newest_ns) ring->newest_ns = now_ns;
-    if (ring->maximum_age_ns && now_ns >= ring->expires_ns) ring_expire(ring, now_ns);
+    if (ring->maximum_age_ns == 0) return;
+    bool is_due = now_ns >= ring->expires_ns || now_ns < ring->ages.now_ns;
+    ring->ages.last_ns = is_due ? ring_expire(ring, now_ns) : now_ns;
 }
 
 // The newest end ----------------------------------------------------------------------------------

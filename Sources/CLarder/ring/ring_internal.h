@@ -66,6 +66,24 @@ typedef struct ring_view {
     record_runs kept;
 } ring_view;
 
+/** More than there are in a log's maximum age. */
+enum { RING_AGE_MARKS = 34 };
+
+/** What is known of the ages of messages besides their times, which are of a clock that may have been
+    ahead: by a clock that nobody sets, and since the first append of this handle. */
+typedef struct ring_ages {
+    /** The time that was believed last, what the other clock said then, and when the last message was
+        appended. */
+    int64_t now_ns, ticks_ns, last_ns;
+    /** Messages before the number were appended by the time; a new one for each thirty-second part of
+        the maximum age. */
+    struct {
+        uint64_t number;
+        int64_t time_ns;
+    } marks[RING_AGE_MARKS];
+    uint32_t mark_count;
+} ring_ages;
+
 struct larder_ring {
     // What an append touches.
     _Atomic uint32_t *lock;
@@ -205,6 +223,8 @@ struct larder_ring {
 
     /** Of the file, as it was opened: which one it is. */
     larder_os_facts facts;
+
+    ring_ages ages;
 };
 
 /** A file may claim any length: beyond what the disk has of it, no more than that is reserved,

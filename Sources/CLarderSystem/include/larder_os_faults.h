@@ -28,6 +28,8 @@ LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
 LARDER_API void larder_fault_suspend(int64_t ns);
 /** From now on the coarse clock is `ns` nanoseconds later, where there is one. */
 LARDER_API void larder_fault_late_clock(int64_t ns);
+/** From now on the calendar's clock is `ns` nanoseconds ahead of what it was at the beginning. */
+LARDER_API void larder_fault_set_clock(int64_t ns);
 LARDER_ASSUME_NONNULL_END
 
 #endif

@@ -19,8 +19,7 @@ int64_t larder_os_wall_clock_ns(void);
 /** Since some moment; never goes backwards. */
 int64_t larder_os_monotonic_ns(void);
 /** The same, a few milliseconds late and several times as fast, and including the time for which
-    the machine was suspended, up to a second after it woke: an entry also expires in a laptop's
-    bag. */
+    the machine was suspended: an entry also expires in a laptop's bag. */
 int64_t larder_os_coarse_ns(void);
 /** The same, but not late. */
 int64_t larder_os_fine_ns(void);

@@ -68,6 +68,11 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// ``MessageLog/remove(before:)`` does, whether or not consumers have read it: as a
   /// log that overwrites does not wait for them either. A log that nobody appends to
   /// keeps its messages. Has to be positive, and implies ``keepsTimes``.
+  ///
+  /// While the log is open, a clock that jumps ahead makes nothing older than it is: what
+  /// counts then is a clock that nobody sets, which goes on while the machine sleeps. A message
+  /// that was appended by a clock that was ahead is as old as those around it, to a
+  /// thirty-second part of this age.
   public var maximumAge: Duration?
 
   /// What Apple's systems are told of the file: data protection, backups.

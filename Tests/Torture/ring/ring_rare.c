@@ -2,6 +2,7 @@
 // What happens seldom to a ring, each by itself: options of copies, copies that are too small,
 // progress that is asked for, cursors that there is no room to list, files that are none.
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -305,9 +306,105 @@ static void power_cuts(torture *run, void *context) {
     larder_ring_close(ring);
 }
 
+// Clocks ------------------------------------------------------------------------------------------
+
+#ifdef LARDER_FAULTS
+enum { CLOCK_AGE_DAYS = 7 };
+#define DAY_NS INT64_C(86400000000000)
+
+/** So many days pass, on both clocks. */
+static void days_pass(int64_t *days, int64_t more) {
+    *days += more;
+    larder_fault_suspend(more * DAY_NS);
+    larder_fault_set_clock(*days * DAY_NS);
+}
+
+static void holds(torture *run, larder_ring *ring, uint64_t oldest, uint64_t newest,
+                  const char *when) {
+    larder_ring_statistics figures;
+    EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
+    EXPECT(run, figures.oldest_sequence == oldest && figures.newest_sequence == newest,
+           "%s: %" PRIu64 " to %" PRIu64 ", not %" PRIu64 " to %" PRIu64, when,
+           figures.oldest_sequence, figures.newest_sequence, oldest, newest);
+}
+
+/** A clock that is ahead for a while deletes nothing, and messages grow old all the same. */
+static void clock_ahead(torture *run, void *context) {
+    const rare *self = context;
+    for (int reopens = 0; reopens < 2; reopens++) {
+        larder_ring_options options = ring_options(16384, 0);
+        options.maximum_age_ns = CLOCK_AGE_DAYS * DAY_NS;
+        larder_ring *ring = NULL;
+        int64_t days = 0;
+        (void)unlink(self->path);
+        larder_fault_set_clock(0);
+        GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+        put_next(run, ring, 10, 100, false);
+        larder_fault_set_clock(30 * DAY_NS);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 1, 11, "thirty days ahead");
+        days_pass(&days, 0);
+        if (reopens) {
+            larder_ring_close(ring);
+            GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+        }
+        put_next(run, ring, 5, 100, false);
+        days_pass(&days, 6);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 1, 17, "six days later");
+        days_pass(&days, 2);
+        put_next(run, ring, 1, 100, false);
+        // Those of the first day, the one of the wrong clock too, are older than a week.
+        holds(run, ring, 17, 18, "eight days later");
+        days_pass(&days, 4);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 17, 19, "twelve days later");
+        days_pass(&days, 2);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 18, 20, "fourteen days later");
+        // A clock that is put right ahead of all that was appended since makes nothing old either.
+        larder_fault_set_clock(300 * DAY_NS);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 18, 21, "three hundred days ahead");
+        larder_fault_suspend(8 * DAY_NS);
+        larder_fault_set_clock(308 * DAY_NS);
+        put_next(run, ring, 1, 100, false);
+        holds(run, ring, 22, 22, "eight days after that");
+        larder_ring_close(ring);
+    }
+    larder_fault_set_clock(0);
+}
+
+/** One that is ahead when the log is opened is believed; put right, it is, too. */
+static void clock_set_back(torture *run, void *context) {
+    const rare *self = context;
+    larder_ring_options options = ring_options(16384, 0);
+    options.maximum_age_ns = CLOCK_AGE_DAYS * DAY_NS;
+    larder_ring *ring = NULL;
+    int64_t days = 0;
+    larder_fault_set_clock(30 * DAY_NS);
+    GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+    put_next(run, ring, 10, 100, false);
+    larder_fault_set_clock(0);
+    put_next(run, ring, 1, 100, false);
+    days_pass(&days, 6);
+    put_next(run, ring, 1, 100, false);
+    holds(run, ring, 1, 12, "six days later");
+    days_pass(&days, 2);
+    put_next(run, ring, 1, 100, false);
+    holds(run, ring, 12, 13, "eight days later");
+    larder_ring_close(ring);
+    larder_fault_set_clock(0);
+}
+#else
+static void clock_set_back(torture *run, void *context) { (void)run, (void)context; }
+static void clock_ahead(torture *run, void *context) { (void)run, (void)context; }
+#endif
+
 void family_rare(torture *run) {
     static void (*const bodies[])(torture *, void *) = {
-        copies, replaced_log, no_rings, cursors, power_cuts, ring_calls, ring_hurt, ring_places};
+        copies,     replaced_log, no_rings,    cursors,     power_cuts,
+        ring_calls, ring_hurt,    ring_places, clock_ahead, clock_set_back};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
