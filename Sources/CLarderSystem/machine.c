@@ -122,8 +122,8 @@ static int64_t suspended_ns(void) {
     return ns;
 }
 
-/** How far the calendar's clock is ahead: by more, as soon as the machine wakes. It costs a third of
-    the clock that counts suspensions. */
+/** How far the calendar's clock is ahead: by more, as soon as the machine wakes. It costs a third
+    of the clock that counts suspensions. */
 static int64_t calendar_ahead_ns(int64_t now) {
     int64_t ns = clock_ns(CLOCK_REALTIME_COARSE) - now;
 #ifdef LARDER_FAULTS

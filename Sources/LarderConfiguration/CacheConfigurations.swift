@@ -50,7 +50,7 @@
     /// | `countLimit` | entries |
     /// | `costLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
     /// | `expiration` | a duration after the write, or `never` |
-    /// | `autoTrimInterval`, `flushInterval`, `syncInterval` | durations |
+    /// | `autoTrimInterval`, `flushInterval`, `syncInterval`, `keepsExpired` | durations |
     /// | `durability` | `process` or `power` |
     /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
     ///
@@ -69,6 +69,7 @@
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
       set(&flushInterval, try config.duration(forKey: "flushInterval"))
       set(&syncInterval, try config.duration(forKey: "syncInterval"))
+      set(&keepsExpired, try config.duration(forKey: "keepsExpired"))
       set(&durability, try config.durability("durability"))
       set(&tracksUse, try config.truth("tracksUse"))
       set(&isReadOnly, try config.truth("isReadOnly"))

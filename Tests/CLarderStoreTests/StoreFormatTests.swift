@@ -25,7 +25,8 @@ struct StoreFormatTests {
   /// A record as the documentation describes it.
   private func record(
     sequence: UInt64, minor: UInt32 = 0, kind: UInt8 = 1, flags: UInt8 = 0, written: Int64 = 0,
-    times: [Int64] = [], cost: UInt64? = nil, key: [UInt8] = [], extended: [UInt8] = [],
+    times: [Int64] = [], cost: UInt64? = nil, refresh: Int64? = nil, key: [UInt8] = [],
+    extended: [UInt8] = [],
     index: (UInt16, [UInt8])? = nil, value: [UInt8] = []
   ) -> [UInt8] {
     let indexes = index.map { little($0.0) + little(UInt16($0.1.count)) + $0.1 } ?? []
@@ -34,6 +35,7 @@ struct StoreFormatTests {
       tail += little(UInt32(extended.count)) + little(UInt32(indexes.count))
     }
     tail += times.flatMap { little($0) } + (cost.map { little($0) } ?? [])
+    tail += refresh.map { little($0) } ?? []
     tail += key + extended + indexes + value
     var body = little(sequence) + little(minor) + [kind, flags, index == nil ? 0 : 1, 0]
     body += little(written) + little(UInt32(key.count)) + tail
@@ -55,19 +57,22 @@ struct StoreFormatTests {
       $0.expires_ns = clock.now + 10
       $0.idle_ns = 20
       $0.cost = 30
+      $0.refresh_ns = clock.now + 5
       $0.flags = UInt32(LARDER_STORE_OWN_TIMES)
     }
     try store.put("k".bytes, [])
     let full = record(
-      sequence: 1, flags: 1 | 2 | 4 | 8 | 16, written: clock.now, times: [clock.now + 10, 20],
-      cost: 30, key: "key".bytes, extended: "more".bytes, index: (7, [1, 2]), value: "value".bytes)
+      sequence: 1, flags: 1 | 2 | 4 | 8 | 16 | 128, written: clock.now,
+      times: [clock.now + 10, 20],
+      cost: 30, refresh: clock.now + 5, key: "key".bytes, extended: "more".bytes,
+      index: (7, [1, 2]), value: "value".bytes)
     let empty = record(sequence: 2, written: clock.now, key: "k".bytes)
     let segment = try Data(contentsOf: #require(try StoreLog(url).segments.first))
     #expect(segment[64...].starts(with: padded(full) + padded(empty) + little(UInt64(0))))
     try store.flush()
     let data = try Data(contentsOf: url.appendingPathComponent("data.mdb"))
     for (bytes, sequence, offset, length, flags) in [
-      (full, UInt64(1), 64, 5, UInt32(1 | 2 | 4 | 8 | 16 | 64)),
+      (full, UInt64(1), 64, 5, UInt32(0xDF)),
       (empty, 2, 64 + padded(full).count, 0, 0),
     ] {
       let row =

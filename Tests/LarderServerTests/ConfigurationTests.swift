@@ -52,6 +52,7 @@
           "users.memory.expiration": "1h", "users.disk.costLimit": "1GiB",
           "users.disk.freeDiskSpaceLimit": "4GB", "users.disk.journalCapacity": 1_048_576,
           "users.disk.durability": "power", "users.disk.tracksUse": true,
+          "users.disk.keepsExpired": "2m",
           "users.writePolicy": "writeBack", "users.negativeLifetime": "1m",
           "users.negativeCountLimit": 5, "users.keepsHotKeys": true,
         ]).scoped(to: "users"))
@@ -60,6 +61,7 @@
       #expect(cache.disk.expiration == Expiration(afterWrite: .seconds(2_592_000)))
       #expect(cache.disk.costLimit == 1 << 30 && cache.disk.freeDiskSpaceLimit == 4_000_000_000)
       #expect(cache.disk.journalCapacity == 1 << 20 && cache.disk.durability == .power)
+      #expect(cache.disk.keepsExpired == .seconds(120))
       #expect(cache.disk.tracksUse && cache.writePolicy == .writeBack() && cache.keepsHotKeys)
       #expect(cache.negativeLifetime == .seconds(60) && cache.negativeCountLimit == 5)
     }

@@ -210,9 +210,9 @@ static int64_t ring_now(const larder_ring *ring) {
     return ring->clock ? ring->clock(ring->clock_context) : larder_os_wall_clock_ns();
 }
 
-/** What time it is for ages, where the clock says `now_ns`. One that jumped ahead, by more than passed
-    on the clock that nobody sets, is not believed from then on, but for what passes: nothing is too
-    old because of it. One that was set back is. */
+/** What time it is for ages, where the clock says `now_ns`. One that jumped ahead, by more than
+    passed on the clock that nobody sets, is not believed from then on, but for what passes: nothing
+    is too old because of it. One that was set back is. */
 static int64_t ring_believed_time(ring_ages *ages, int64_t now_ns) {
     enum { SLACK_NS = 1000000000, DRIFT_PART = 1024 };
     int64_t ticks_ns = larder_os_fine_ns(), passed = ticks_ns - ages->ticks_ns;
@@ -223,7 +223,7 @@ static int64_t ring_believed_time(ring_ages *ages, int64_t now_ns) {
     return now_ns;
 }
 
-/** Notes by when what there is was appended, unless that was done in this part of the maximum age. */
+/** Notes by when what there is was appended, once for each part of the maximum age. */
 static void ring_mark_age(larder_ring *ring, int64_t now_ns, int64_t part_ns) {
     ring_ages *ages = &ring->ages;
     uint32_t count = ages->mark_count;

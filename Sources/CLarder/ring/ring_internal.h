@@ -69,14 +69,14 @@ typedef struct ring_view {
 /** More than there are in a log's maximum age. */
 enum { RING_AGE_MARKS = 34 };
 
-/** What is known of the ages of messages besides their times, which are of a clock that may have been
-    ahead: by a clock that nobody sets, and since the first append of this handle. */
+/** What is known of the ages of messages besides their times, which are of a clock that may have
+    been ahead: by a clock that nobody sets, and since the first append of this handle. */
 typedef struct ring_ages {
-    /** The time that was believed last, what the other clock said then, and when the last message was
-        appended. */
+    /** The time that was believed last, what the other clock said then, and when the last message
+        was appended. */
     int64_t now_ns, ticks_ns, last_ns;
-    /** Messages before the number were appended by the time; a new one for each thirty-second part of
-        the maximum age. */
+    /** Messages before the number were appended by the time; a new one for each thirty-second part
+        of the maximum age. */
     struct {
         uint64_t number;
         int64_t time_ns;

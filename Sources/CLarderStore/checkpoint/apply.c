@@ -48,7 +48,7 @@ static larder_status apply_begin(larder_store *store, apply_txn *out) {
     memset(out, 0, sizeof *out);
     out->store = store;
     out->environment = store->index.environment;
-    out->now_ns = expiry_now(&store->expiry);
+    out->now_ns = expiry_removes_before(&store->expiry);
     larder_status status = larder_live_copy(&store->index.live, &out->live);
     if (!status) status = larder_environment_begin(out->environment, &out->txn, &out->main);
     if (status) return status;
@@ -197,6 +197,7 @@ larder_status larder_apply_find(apply_txn *apply, larder_bytes stored, tree_key 
                                .flags = found->flags & (uint8_t)~telling,
                                .expires_ns = LARDER_STORE_NEVER,
                                .idle_ns = LARDER_STORE_NEVER,
+                               .refresh_ns = LARDER_STORE_NEVER,
                                .value = {NULL, found->value_bytes}};
     return read_state(apply, stored, out);
 }

@@ -51,7 +51,8 @@ _Static_assert(RECORD_MAX_BYTES < SIZE_MAX, "a record's length is a size");
 enum { INDEX_ENTRY_HEAD_BYTES = 4, PARTS_BYTES = 8 };
 
 static const uint8_t RECORD_FLAGS = RECORD_EXPIRES | RECORD_IDLES | RECORD_HAS_PARTS |
-                                    RECORD_OWN_TIMES | RECORD_COSTS | RECORD_CONTINUES;
+                                    RECORD_OWN_TIMES | RECORD_COSTS | RECORD_CONTINUES |
+                                    RECORD_REFRESHES;
 
 // Writing -----------------------------------------------------------------------------------------
 
@@ -81,6 +82,7 @@ size_t larder_record_size(const larder_store_item *item) {
     if (item->expires_ns != LARDER_STORE_NEVER) bytes += 8;
     if (item->idle_ns != LARDER_STORE_NEVER) bytes += 8;
     if (item->cost != 0) bytes += 8;
+    if (item->refresh_ns != LARDER_STORE_NEVER) bytes += 8;
     if (has_parts(item)) {
         size_t indexes = indexes_size(item);
         if (indexes == SIZE_MAX) return SIZE_MAX;
@@ -161,6 +163,8 @@ void larder_record_write(uint8_t *target, const larder_store_item *item, size_t 
     end = put_word(end, item->idle_ns != LARDER_STORE_NEVER, &item->idle_ns, RECORD_IDLES,
                    &head.flags);
     end = put_word(end, item->cost != 0, &item->cost, RECORD_COSTS, &head.flags);
+    end = put_word(end, item->refresh_ns != LARDER_STORE_NEVER, &item->refresh_ns, RECORD_REFRESHES,
+                   &head.flags);
     put_head(target, &head);
     end = put_bytes(end, item->key);
     if (has_parts(item)) {
@@ -240,13 +244,14 @@ larder_status larder_record_read(larder_bytes bytes, bool verifies, record *out)
     out->flags = head.flags;
     out->index_count = head.index_count;
     out->written_ns = head.written_ns;
-    out->expires_ns = out->idle_ns = LARDER_STORE_NEVER;
+    out->expires_ns = out->idle_ns = out->refresh_ns = LARDER_STORE_NEVER;
     out->cost = 0;
     uint32_t lengths[2] = {0, 0};
     at = read_word(at + RECORD_HEAD_BYTES, (head.flags & RECORD_HAS_PARTS) != 0, lengths);
     at = read_word(at, (head.flags & RECORD_EXPIRES) != 0, &out->expires_ns);
     at = read_word(at, (head.flags & RECORD_IDLES) != 0, &out->idle_ns);
     at = read_word(at, (head.flags & RECORD_COSTS) != 0, &out->cost);
+    at = read_word(at, (head.flags & RECORD_REFRESHES) != 0, &out->refresh_ns);
     if (lengths[0] > LARDER_STORE_EXTENDED_MAX_BYTES || (uint64_t)lengths[0] + lengths[1] > left)
         return LARDER_EDAMAGED;
     out->key = (larder_bytes){at, head.key_bytes};

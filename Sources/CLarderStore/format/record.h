@@ -20,6 +20,7 @@
             i64  expires    if RECORD_EXPIRES
             i64  idle       if RECORD_IDLES
             u64  cost       if RECORD_COSTS
+            i64  refresh    if RECORD_REFRESHES
             …    key
             …    extended data
             …    index entries, each: u16 index, u16 length, value
@@ -109,6 +110,7 @@ enum {
     RECORD_CONTINUES = 32,
     /** Only in rows: the record has index entries. */
     RECORD_INDEXED = 64,
+    RECORD_REFRESHES = 128,
 
     /** Records of one batch. */
     RECORD_MINOR_MAX = (1 << 24) - 1,
@@ -152,6 +154,7 @@ typedef struct record {
     int64_t written_ns;
     int64_t expires_ns;
     int64_t idle_ns;
+    int64_t refresh_ns;
     uint64_t cost;
     larder_bytes key;
     larder_bytes extended;
@@ -241,7 +244,8 @@ uint64_t larder_record_value_length(const uint8_t *at);
 /** Bytes between the head and the key. */
 static inline size_t record_optional_bytes(uint8_t flags) {
     return ((flags & RECORD_EXPIRES) != 0 ? 8u : 0u) + ((flags & RECORD_IDLES) != 0 ? 8u : 0u) +
-           ((flags & RECORD_COSTS) != 0 ? 8u : 0u) + ((flags & RECORD_HAS_PARTS) != 0 ? 8u : 0u);
+           ((flags & RECORD_COSTS) != 0 ? 8u : 0u) + ((flags & RECORD_HAS_PARTS) != 0 ? 8u : 0u) +
+           ((flags & RECORD_REFRESHES) != 0 ? 8u : 0u);
 }
 
 /** Writes the row of a put's record that lies at `at`. `target` has room for ROW_BYTES and, if

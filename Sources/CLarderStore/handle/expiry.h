@@ -13,6 +13,8 @@ typedef struct store_expiry {
     void *context;
     /** Copies of the limits for those who read without the lock of pending writes. */
     _Atomic int64_t age_ns, end_ns;
+    /** How long what has expired is kept. */
+    int64_t grace_ns;
     /** Reads are noted for the order of use. */
     _Atomic bool tracks_access;
     _Atomic uint64_t read_number;
@@ -37,6 +39,11 @@ static inline int64_t later_by(int64_t time, int64_t span) {
 static inline int64_t expiry_now(const store_expiry *expiry) {
     if (expiry->clock != NULL) return expiry->clock(expiry->context);
     return larder_os_wall_clock_ns();
+}
+/** What expires up to this time is to be removed. */
+static inline int64_t expiry_removes_before(const store_expiry *expiry) {
+    int64_t grace = expiry->grace_ns, end;
+    return __builtin_sub_overflow(expiry_now(expiry), grace, &end) ? INT64_MIN : end;
 }
 /** Whether something may have expired that had no row. */
 static inline bool expiry_is_behind_rows(const store_expiry *expiry) {

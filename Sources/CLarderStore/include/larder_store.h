@@ -209,6 +209,9 @@ typedef struct larder_store_options {
     int64_t flush_interval_ns;
     /** How often limits of age and free space are checked; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
+    /** How long expired entries are kept for LARDER_STORE_EXPIRED_TOO, unless a limit has them go;
+        0, the default, and less: until the next trim. */
+    int64_t grace_ns;
     larder_store_limits limits;
     /** Nanoseconds since 1970; NULL for the system's clock. Called while locked, from any thread.
         */
@@ -345,6 +348,9 @@ typedef struct larder_store_item {
     int64_t expires_ns;
     /** How long after its last read or write it expires; LARDER_STORE_NEVER for never. */
     int64_t idle_ns;
+    /** When the caller wants to renew it, in nanoseconds since 1970; LARDER_STORE_NEVER for never.
+        It is kept with the entry, and the store does nothing about it. */
+    int64_t refresh_ns;
     /** When it was written; 0 for now. */
     int64_t written_ns;
     /** The caller's number, kept with the entry. */
@@ -493,6 +499,7 @@ typedef struct larder_store_entry {
     int64_t expires_ns;
     /** As stored; LARDER_STORE_NEVER for none. */
     int64_t idle_ns;
+    int64_t refresh_ns;
     uint64_t cost;
     /** In an index's order: the value it is found by. */
     larder_bytes index_value;

@@ -73,6 +73,7 @@ void larder_store_entry_of_record(larder_store *store, const record *found, int6
         .written_ns = found->written_ns,
         .expires_ns = deadline,
         .idle_ns = found->idle_ns,
+        .refresh_ns = found->refresh_ns,
         .cost = found->cost,
         .index_value = {NULL, 0},
         .flags = ((found->flags & RECORD_OWN_TIMES) != 0 ? LARDER_STORE_ENTRY_OWN_TIMES : 0u) |

@@ -401,6 +401,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     else larder_store_options_init(&store->options);
     store->expiry.clock = store->options.clock;
     store->expiry.context = store->options.context;
+    store->expiry.grace_ns = store->options.grace_ns > 0 ? store->options.grace_ns : 0;
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;

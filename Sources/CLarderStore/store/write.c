@@ -8,7 +8,8 @@ void larder_store_item_init(larder_store_item *item, larder_bytes key, larder_by
     *item = (larder_store_item){.key = key,
                                 .value = value,
                                 .expires_ns = LARDER_STORE_NEVER,
-                                .idle_ns = LARDER_STORE_NEVER};
+                                .idle_ns = LARDER_STORE_NEVER,
+                                .refresh_ns = LARDER_STORE_NEVER};
 }
 
 /** Appends a put, or what has a key alone. */

@@ -19,7 +19,7 @@ extension Cache {
     configuration: CacheConfiguration<Key, Value> = .init()
   ) throws {
     let disk = try DiskCache(
-      path: path, coder: coder, keyCoder: keyCoder, configuration: configuration.disk)
+      path: path, coder: coder, keyCoder: keyCoder, configuration: configuration.diskOfCache)
     try self.init(over: disk, configuration)
   }
 
@@ -38,7 +38,7 @@ extension Cache {
     configuration: CacheConfiguration<Key, Value> = .init()
   ) throws {
     let disk = try DiskCache(
-      name: name, coder: coder, keyCoder: keyCoder, configuration: configuration.disk)
+      name: name, coder: coder, keyCoder: keyCoder, configuration: configuration.diskOfCache)
     try self.init(over: disk, configuration)
   }
 

@@ -12,7 +12,8 @@ extension Cache {
   func keep(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     let isKept = memoryCache.insert(
       entry.value, forKey: key, cost: entry.cost,
-      expiration: memoryCache.expiration(of: entry.value, key).capped(trusted(entry).expiration)
+      expiration: memoryCache.expiration(of: entry.value, key).capped(trusted(entry).expiration),
+      company: MemoryCompany(entry)
     ) { writers.isGood(token) }
     if isKept { counters.promotions.add(1, ordering: .relaxed) }
   }
@@ -36,6 +37,8 @@ extension Cache {
   private func promoted(_ entry: Entry, to slot: CacheTierSlot<Key, Value>) -> Entry {
     var entry = slot.confirmation == nil ? trusted(entry) : entry
     if entry.expiration == .never { entry.expiration = nil }
+    // Its own time of writing is that of the copy.
+    entry.refreshAfter = entry.refreshAfter ?? memoryCache.refreshTime
     return entry
   }
 

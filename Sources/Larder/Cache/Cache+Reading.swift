@@ -24,26 +24,27 @@ extension Cache {
     return try lowerEntry(forKey: key)?.value
   }
 
-  /// Reads a value together with what is kept with it, from the tiers below memory.
+  /// Reads a value together with what is kept with it: from memory, else from the tiers below.
   ///
   /// - Parameter key: The key.
   /// - Returns: Both; nil if there is no entry, or it has expired.
   /// - Throws: As `value(forKey:)`.
-  /// - Complexity: That of the tiers.
+  /// - Complexity: As `value(forKey:)`.
   public func valueWithExtendedData(
     forKey key: Key
   ) throws -> (value: Value, extendedData: Data?)? {
-    try lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
+    if let found = memoryCache.valueWithExtendedData(forKey: key) { return found }
+    return try lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
   }
 
-  /// Reads what is kept with a value, from the tiers below memory.
+  /// Reads what is kept with a value: from memory, else from the tiers below.
   ///
   /// - Parameter key: The key.
   /// - Returns: The data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: As `value(forKey:)`.
-  /// - Complexity: That of the tiers.
+  /// - Complexity: As `value(forKey:)`.
   public func extendedData(forKey key: Key) throws -> Data? {
-    try lowerEntry(forKey: key)?.extendedData
+    try valueWithExtendedData(forKey: key)?.extendedData
   }
 
   /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.
@@ -123,26 +124,27 @@ extension Cache {
     return try await lowerValue(forKey: key)
   }
 
-  /// Reads a value together with what is kept with it, from the tiers below memory.
+  /// Reads a value together with what is kept with it: from memory, else from the tiers below.
   ///
   /// - Parameter key: The key.
   /// - Returns: Both; nil if there is no entry, or it has expired.
   /// - Throws: As the blocking form.
-  /// - Complexity: That of the tiers.
+  /// - Complexity: As the blocking form.
   public func valueWithExtendedData(
     forKey key: Key
   ) async throws -> (value: Value, extendedData: Data?)? {
-    try await lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
+    if let found = memoryCache.valueWithExtendedData(forKey: key) { return found }
+    return try await lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
   }
 
-  /// Reads what is kept with a value, from the tiers below memory.
+  /// Reads what is kept with a value: from memory, else from the tiers below.
   ///
   /// - Parameter key: The key.
   /// - Returns: The data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: As the blocking form.
-  /// - Complexity: That of the tiers.
+  /// - Complexity: As the blocking form.
   public func extendedData(forKey key: Key) async throws -> Data? {
-    try await lowerEntry(forKey: key)?.extendedData
+    try await valueWithExtendedData(forKey: key)?.extendedData
   }
 
   /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.

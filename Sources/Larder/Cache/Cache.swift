@@ -97,6 +97,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ) {
     var memory = configuration.memory
     memory.name = memory.name ?? name
+    memory.keepsTerms = true
     self.name = name
     memoryCache = MemoryCache(memory)
     loads = MemoryLoads(memory)

@@ -80,6 +80,13 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
   }
 
+  /// The disk's part of one that the cache opens.
+  var diskOfCache: DiskCacheConfiguration<Key, Value> {
+    var disk = disk
+    disk.keepsExpired = max(disk.keepsExpired ?? .zero, memory.staleIfError ?? .zero)
+    return disk
+  }
+
   /// Tells how long an entry lives that is stored without an expiration of its own, in memory
   /// and in every tier; nil, the default, and where it returns nil: as each tier has it.
   ///

@@ -43,9 +43,12 @@ extension DiskCache {
     var found: CacheTierEntry<Value>?
     try keyCoder.borrow(key) { bytes in
       _ = try store.read(bytes, how) { entry in
-        let (cost, extended, life) = company(of: entry)
+        let company = company(of: entry)
         found = CacheTierEntry(
-          value: try decode(&entry), cost: cost, extendedData: extended, expiration: life)
+          value: try decode(&entry), cost: company.cost, extendedData: company.extendedData,
+          expiration: company.life)
+        found?.age = company.age
+        found?.refreshAfter = company.refreshAfter
         if let confirmation { found?.note(confirmation, entry) }
       }
     }
@@ -63,28 +66,68 @@ extension DiskCache {
     return isThere
   }
 
-  /// What goes with the value.
+  /// What goes with a value.
   @usableFromInline
-  func company(of entry: StoreEntry) -> (Int?, Data?, Expiration) {
-    let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
-    return (entry.cost, extended, entry.remainingLife(currentLimits))
+  struct Company {
+    @usableFromInline var cost: Int?
+    @usableFromInline var extendedData: Data?
+    @usableFromInline var life: Expiration
+    @usableFromInline var age: Duration
+    @usableFromInline var refreshAfter: Duration?
+  }
+
+  @usableFromInline
+  func company(of entry: StoreEntry) -> Company {
+    let (written, refresh) = (entry.raw.written_ns, entry.raw.refresh_ns)
+    return Company(
+      cost: entry.cost,
+      extendedData: entry.extended.isEmpty ? nil : Data(copied: entry.extended),
+      life: entry.remainingLife(currentLimits),
+      age: .nanoseconds(
+        max(0, clock.nanoseconds.subtractingReportingOverflow(written).partialValue)),
+      refreshAfter: refresh == .max
+        ? nil : .nanoseconds(refresh.subtractingReportingOverflow(written).partialValue))
+  }
+
+  /// An entry although it has expired, if that is no longer ago than such are kept.
+  func expiredEntry(
+    forKey key: Key, _ confirmation: CacheConfirmation?
+  ) throws -> CacheTierEntry<Value>? {
+    guard
+      let entry = try tierEntry(forKey: key, [.peek, .expiredToo], confirmation: confirmation),
+      !entry.isUnconfirmed
+    else { return nil }
+    let end = entry.expiration?.date.map { $0 + expiredLife.inSeconds }
+    return end.map { clock.date < $0 } ?? true ? entry : nil
   }
 
   /// Stores what a tier above hands over.
   @inlinable
   func setTier(
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
-    writtenAt: Date? = nil, version: CacheTierVersion? = nil, durability: Durability?
+    refreshAfter: Duration? = nil, age: Duration? = nil, writtenAt: Date? = nil,
+    version: CacheTierVersion? = nil, durability: Durability?
   ) throws {
     var terms = terms(key, value, expiration, durability)
     if let writtenAt { terms.setWritten(writtenAt) }
     terms.cost = cost
+    if let refreshAfter { setRefresh(&terms, after: refreshAfter, age) }
     let indexes = version.map(StoreEntry.indexValues) ?? []
     _ = try put(value, key, extendedData, terms, indexes)
   }
 }
 
 extension DiskCache {
+  /// When an entry is to be loaded again that was written so long ago.
+  @usableFromInline
+  func setRefresh(_ terms: inout StoreTerms, after life: Duration, _ age: Duration?) {
+    let written = terms.written == 0 ? clock.nanoseconds : terms.written
+    let rest = (life - (age ?? .zero)).inNanoseconds
+    let (refresh, overflows) = written.addingReportingOverflow(rest)
+    // Never is the last there is.
+    terms.refresh = overflows ? (rest < 0 ? .min : .max) : refresh
+  }
+
   /// Throws what a write of any value with such a key and extended data would.
   func checkFits(_ key: Key, _ extendedData: Data?) throws {
     try keyCoder.borrow(key) {

@@ -75,6 +75,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   @usableFromInline let defaultFlags: UInt32
   @usableFromInline let lives: EntryExpiration<Key, Value>
   let clock: CacheClock
+  /// How long entries are kept after they have expired.
+  let expiredLife: Duration
   let fileNameProvider: (@Sendable (Key) throws -> String)?
   let settings: Mutex<Settings>
 
@@ -115,6 +117,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly
     clock = configuration.clock
+    expiredLife = max(.zero, configuration.keepsExpired ?? .zero)
     fileNameProvider = configuration.fileNameProvider
     defaultIdle = Atomic(StoreTerms.idle(configuration.expiration))
     lives = EntryExpiration(

@@ -50,6 +50,12 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// default, and where it returns nil: as ``expiration`` says.
   public var expirationForEntry: (@Sendable (Key, Value) -> Expiration?)?
 
+  /// How long entries are kept after they have expired, within the limits, for the loads of a
+  /// ``Cache`` over it that fail; no other read finds them. nil, the default, and 0 and less: not
+  /// at all. A cache that opens its disk itself gives it its memory's
+  /// `MemoryCacheConfiguration.staleIfError`, if that is longer.
+  public var keepsExpired: Duration?
+
   /// The bytes that the cache leaves free on its file system, as far as its own values
   /// go; 0, the default, for none.
   public var freeDiskSpaceLimit: UInt64 = 0
@@ -134,6 +140,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
     options.flushInterval = flushInterval
     options.syncInterval = syncInterval
     options.trimInterval = autoTrimInterval
+    options.grace = keepsExpired
     options.limits.count = countLimit
     options.limits.cost = costLimit
     options.limits.expiration = expiration

@@ -133,6 +133,8 @@ struct StoreTerms: Sendable {
   @usableFromInline var rawCost: UInt64 = 0
   /// When it was written, in nanoseconds since 1970; 0 for now.
   @usableFromInline var written: Int64 = 0
+  /// When it is to be loaded again, in nanoseconds since 1970; `Int64.max` for never.
+  @usableFromInline var refresh: Int64 = .max
 
   @inlinable
   init(expires: Int64 = .max, idle: Int64 = .max, flags: UInt32 = 0) {
@@ -163,6 +165,7 @@ enum StoreItem {
     item.flags = terms.flags
     item.cost = terms.rawCost
     item.written_ns = terms.written
+    item.refresh_ns = terms.refresh
     return item
   }
 }

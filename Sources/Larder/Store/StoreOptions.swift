@@ -26,6 +26,8 @@ struct StoreOptions: Sendable {
   var syncInterval: Duration?
   /// nil: only when told.
   var trimInterval: Duration?
+  /// How long what has expired is kept; nil: not at all.
+  var grace: Duration?
   var limits = StoreLimits()
   var permissions: UInt32 = 0o600
   /// Write although other users could have prepared the files, or have them too.
@@ -66,6 +68,7 @@ struct StoreOptions: Sendable {
     options.flush_interval_ns = Self.nanoseconds(flushInterval)
     options.sync_interval_ns = Self.nanoseconds(syncInterval)
     options.trim_interval_ns = Self.nanoseconds(trimInterval)
+    options.grace_ns = Self.nanoseconds(grace)
     options.limits = limits.raw
     return options
   }

@@ -40,19 +40,23 @@ extension MemoryCache {
 
   /// Replaces the value of the candidate with this key, or adds an entry.
   ///
-  /// - Returns: The value that was there. (Not in the removedEntries, which have the
+  /// - Returns: The value that was replaced. (Not in the removedEntries, which have the
   ///   key too: it stays.)
   @inlinable @inline(__always)
   func put(
     _ value: Value, _ key: Key, _ cost: UInt64, _ expiration: Expiration?,
     _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
-    _ removedEntries: inout RemovedEntries
+    _ removedEntries: inout RemovedEntries, with company: MemoryCompany? = nil
   ) -> Value? {
     if let entry = matchLocked(key, candidate, &probe, &removedEntries) {
-      var old = value
-      swap(&old, &entry.pointee.value)
+      var old: Value?
+      if company?.isUnchanged != true {
+        var value = value
+        swap(&value, &entry.pointee.value)
+        old = value
+      }
       index.rewrite(&probe, cost: cost)
-      if stampOffset != 0 { index.stamp(entry, stampOffset) }
+      if index.hasTerms { setTerms(entry, company) }
       if let expiration { live(expiration, &probe, &removedEntries) }
       return old
     }
@@ -61,7 +65,7 @@ extension MemoryCache {
       return nil
     }
     payload.initializeMemory(as: Entry.self, to: Entry(key: key, value: value))
-    if stampOffset != 0 { index.stamp(payload, stampOffset) }
+    if index.hasTerms { setTerms(payload, company) }
     if let expiration { live(expiration, &probe, &removedEntries) }
     return nil
   }

@@ -60,7 +60,7 @@ extension MemoryCache {
   @discardableResult
   package func insert(
     _ value: Value, forKey key: Key, cost: Int?, expiration: Expiration?,
-    if condition: () -> Bool
+    company: MemoryCompany? = nil, if condition: () -> Bool
   ) -> Bool {
     let cost = weigh(key, value, cost)
     let expiration = lives.own(expiration, key, value)
@@ -73,7 +73,7 @@ extension MemoryCache {
       inserts = true
       // Searched again, because the candidate above may be past the end.
       let candidate = index.first(hash, &probe)
-      _ = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
+      _ = put(value, key, cost, expiration, candidate, &probe, &removedEntries, with: company)
     }
     end(&probe, &removedEntries)
     settle(&removedEntries)
@@ -88,7 +88,7 @@ extension MemoryCache {
   @inlinable
   package func replace(
     with value: Value, forKey key: Key, cost: Int?, expiration: Expiration?,
-    if condition: () -> Bool
+    company: MemoryCompany?, if condition: () -> Bool
   ) {
     let cost = weigh(key, value, cost)
     let expiration = lives.own(expiration, key, value)
@@ -101,7 +101,8 @@ extension MemoryCache {
     let superseded = loads.isBusy ? loads.supersede(key) : nil
     let isKept = condition()
     if isKept {
-      replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
+      replaced = put(
+        value, key, cost, expiration, candidate, &probe, &removedEntries, with: company)
     } else {
       removed = takeLocked(key, candidate, &probe, &removedEntries)
     }

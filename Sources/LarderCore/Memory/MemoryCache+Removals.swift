@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 extension MemoryCache {
   /// Removes everything, pinned entries too.
   ///
@@ -114,12 +116,12 @@ extension MemoryCache {
   /// Moves all entries out of the index, which is locked for writing and is to be
   /// cleared or destroyed. Gives none where there is nothing to destroy or to report.
   func moveAll() -> [Entry] {
-    if _isPOD(Entry.self), !isHeard { return [] }
+    if _isPOD(Entry.self), !isHeard, !hasExtendedData.load(ordering: .relaxed) { return [] }
     guard let slots = index.list(.unordered) else {
       // What they refer to stays for ever; the cache itself stays sound.
       countFailure()
       return []
     }
-    return slots.map { index.payload($0).assumingMemoryBound(to: Entry.self).move() }
+    return slots.map { index.left(index.payload($0)).assumingMemoryBound(to: Entry.self).move() }
   }
 }

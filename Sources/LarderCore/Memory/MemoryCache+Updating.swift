@@ -62,7 +62,7 @@ extension MemoryCache {
         if let changed = value.take() {
           place.initialize(to: changed)
           index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
-          if stampOffset != 0 { index.stamp(entry, stampOffset) }
+          if index.hasTerms { setTerms(entry, nil) }
           if let expiration = own(expiration, entry) { live(expiration, &probe, &removedEntries) }
         } else {
           index.take(&probe)

@@ -54,8 +54,6 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   @usableFromInline let index: MemoryIndex
   @usableFromInline let hashing = MemoryHashing()
-  /// Where in a payload the time of its last write is; 0 if it is not.
-  @usableFromInline let stampOffset: Int
   /// False if not even an empty index could be made: then nothing is stored.
   @usableFromInline let canStore: Bool
   @usableFromInline let costOfEntry: (@Sendable (Key, Value) -> Int)?
@@ -70,6 +68,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   let failures = Atomic<UInt64>(0)
   let settings: Mutex<Settings>
   let refreshAfter: Int64
+  /// Whether any may have been stored.
+  let hasExtendedData = Atomic(false)
   let onSystemEvent: SystemEventActions<Key, Value>
   /// The index calls it as long as it is there.
   private let host: MemoryHost
@@ -80,23 +80,24 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// - Parameter configuration: See there for the defaults.
   /// - Complexity: O(1).
   public init(_ configuration: MemoryCacheConfiguration<Key, Value> = .init()) {
-    let refreshes = configuration.refreshAfter != nil
-    let stampOffset = refreshes ? max(8, (MemoryLayout<Entry>.size + 7) / 8 * 8) : 0
+    let keepsTerms = configuration.refreshAfter != nil || configuration.keepsTerms
+    let termsOffset = keepsTerms ? max(8, (MemoryLayout<Entry>.size + 7) / 8 * 8) : 0
+    let termsSize = MemoryLayout<MemoryTerms>.size
     let moves = !_isBitwiseTakable(Entry.self)
     let host =
       moves
-      ? MemoryMover<Key, Value>(clock: configuration.clock, stampOffset: stampOffset)
+      ? MemoryMover<Key, Value>(clock: configuration.clock, termsOffset: termsOffset)
       : MemoryHost(clock: configuration.clock)
     let made = MemoryIndex.create(
       policy: configuration.policy,
-      bytes: refreshes ? stampOffset + 8 : MemoryLayout<Entry>.size,
-      alignment: max(MemoryLayout<Entry>.alignment, refreshes ? 8 : 1), host: host, moves: moves)
+      bytes: keepsTerms ? termsOffset + termsSize : MemoryLayout<Entry>.size,
+      alignment: max(MemoryLayout<Entry>.alignment, keepsTerms ? 8 : 1), termsOffset: termsOffset,
+      host: host, moves: moves)
     canStore = made != nil
     // An index for payloads of nothing stands in for one that cannot be, and stays empty.
     let index = made ?? MemoryIndex.createEmpty(host: host)
     self.index = index
     self.host = host
-    self.stampOffset = stampOffset
     policy = configuration.policy
     costOfEntry = configuration.cost
     grace = max(0, configuration.staleIfError?.inNanoseconds ?? 0)

@@ -78,8 +78,11 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// The age from which a value that is read with a load is loaded again, while the old
   /// one is still returned; nil, the default: never. 0 and less: at every read.
   ///
-  /// The age is the time since the value entered this memory, possibly from a tier below.
-  /// Takes 8 bytes for each entry.
+  /// The age is the time since the value was written or loaded: for what comes from a tier below,
+  /// since that was written there. A load can say another time for its value, and that what there
+  /// is is still right: see ``LoadedValue/refreshAfter`` and ``OldValue``. In a ``MemoryCache`` by
+  /// itself this and what loads store with values take 24 bytes for each entry, and are not kept
+  /// where it is nil.
   public var refreshAfter: Duration?
 
   /// How long after its end an expired value may still be returned by a read with a load, if
@@ -108,6 +111,9 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// after the cache is unlocked; nil, the default, costs nothing. May use the cache.
   /// What threads do at the same time can be reported in another order than it happened.
   public var onRemoval: (@Sendable (Removal<Key, Value>) -> Void)?
+
+  /// Whether room is kept for what goes with a value, whatever ``refreshAfter`` is.
+  package var keepsTerms = false
 
   /// What tells of memory and background.
   package var systemEvents = SystemEvents.shared

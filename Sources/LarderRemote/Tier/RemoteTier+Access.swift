@@ -117,6 +117,15 @@
         var entry = CacheTierEntry(
           value: try coder.decode(parts.value), cost: parts.cost,
           extendedData: parts.extendedData, expiration: answer.life)
+        if let times = parts.times {
+          let asked = answer.asked.inNanoseconds
+          entry.age = .nanoseconds(
+            max(0, asked.subtractingReportingOverflow(times.written).partialValue))
+          if times.refresh != .max {
+            entry.refreshAfter = .nanoseconds(
+              times.refresh.subtractingReportingOverflow(times.written).partialValue)
+          }
+        }
         if confirmsCopies {
           entry.version = CacheTierVersion(bytes: answer.bytes.prefix(RemoteValue.versionBytes))
           entry.writtenAt = answer.asked
@@ -190,13 +199,19 @@
       let life = remainingLife(of: entry)
       if let life, life <= 0 { return nil }
       let version = entry.version ?? CacheTierVersion()
+      let written = (entry.writtenAt ?? configuration.clock.date).inNanoseconds
+      let refresh = entry.refreshAfter.map { written.addingReportingOverflow($0.inNanoseconds) }
       let count = value.count + (entry.extendedData?.count ?? 0)
       let isTooLarge = count > configuration.maximumValueBytes
       return Stored(
         bytes: isTooLarge
           ? RemoteValue.standIn(for: version)
           : RemoteValue.encode(
-            value: value, cost: entry.cost, extendedData: entry.extendedData, version: version),
+            value: value, cost: entry.cost, extendedData: entry.extendedData,
+            times: RemoteValue.Times(
+              written: written,
+              refresh: refresh.map { $0.overflow ? .max : $0.partialValue } ?? .max),
+            version: version),
         life: life)
     }
 

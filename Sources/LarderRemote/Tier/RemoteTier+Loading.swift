@@ -36,6 +36,20 @@
       """
     }
 
+    /// Replaces the head of what begins like this, and its life; its value stays. Gives -1 where
+    /// the new head has another form.
+    private static var renewal: String {
+      """
+      local v = redis.call('GETRANGE', KEYS[1], 0, 17)
+      if string.sub(v, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
+      if string.sub(v, 17) ~= string.sub(ARGV[2], 17, 18) then return -1 end
+      redis.call('SETRANGE', KEYS[1], 0, ARGV[2])
+      if #ARGV == 2 then redis.call('PERSIST', KEYS[1])
+      else redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+      return 1
+      """
+    }
+
     /// Asks for the right to store what is loaded, unless the key is changed before.
     ///
     /// If somebody else loads what is missing, this waits for the end of that, but no longer than
@@ -140,6 +154,11 @@
         publish: { entry in
           do {
             let stored = try self.stored(entry)
+            if entry.isUnchanged, case .others(let version) = known, let stored,
+              let isRenewed = try await self.renew(key, version, stored)
+            {
+              return isRenewed
+            }
             let isStored =
               if case .standIn(let bytes) = known, stored?.isStandIn == true {
                 try await self.isThere(bytes, key)
@@ -167,10 +186,31 @@
     }
 
     private func settle(_ key: [UInt8], _ arguments: [[UInt8]]) async throws -> Bool {
-      let script = [Self.settle, "1"].map { Array($0.utf8) } + [key] + arguments
-      let results = try await write(
-        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])], key: key)
-      return results[0] == .integer(1)
+      try await run(Self.settle, key, arguments) == .integer(1)
+    }
+
+    /// Gives what the server has a new version and new terms, without sending the value.
+    ///
+    /// - Returns: Whether it had that version; nil if the new terms have no room there.
+    private func renew(
+      _ key: [UInt8], _ version: [UInt8], _ stored: Stored
+    ) async throws -> Bool? {
+      if stored.isStandIn { return nil }
+      let head = RemoteValue.head(of: stored.bytes)
+      let result = try await run(
+        Self.renewal, key, [version, head] + stored.arguments.dropFirst())
+      if result == .integer(-1) { return nil }
+      let isRenewed = result == .integer(1)
+      if isRenewed { countWrite(Stored(bytes: head, life: stored.life)) }
+      return isRenewed
+    }
+
+    private func run(
+      _ script: String, _ key: [UInt8], _ arguments: [[UInt8]]
+    ) async throws -> RemoteReply {
+      let script = [script, "1"].map { Array($0.utf8) } + [key] + arguments
+      return try await write(
+        [RemoteCommand("EVAL", script), RemoteCommand("PTTL", [key])], key: key)[0]
     }
   }
 #endif

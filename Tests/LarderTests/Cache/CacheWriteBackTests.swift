@@ -38,7 +38,7 @@ struct CacheWriteBackTests {
     try await cache.flush()
     #expect(tier.live(1)?.cost == 3)
     #expect(cache.statistics.pendingWrites == 0)
-    #expect(cache.statistics.pendingHits == 2)
+    #expect(cache.statistics.pendingHits == 1)
   }
 
   @Test func writesArriveInTheOrderOfTheirKeysAndTheNewestOfEach() async throws {

@@ -93,6 +93,8 @@ import Testing
     var body = "news"
     var maximumAge = Duration.seconds(86_400)
     var isPrivate = false
+    var etag = Data("7".utf8)
+    var isNotModified = false
   }
 
   private struct Server {
@@ -100,7 +102,9 @@ import Testing
     func users(_ ids: [Int]) async throws -> [Int: String] {
       Dictionary(uniqueKeysWithValues: ids.map { ($0, "user \($0)") })
     }
-    func get(_ path: String) async throws -> Response { Response() }
+    func get(_ path: String, ifNoneMatch tag: Data? = nil) async throws -> Response {
+      Response(isNotModified: tag == Response().etag)
+    }
   }
 
   @Test func load() throws {
@@ -137,6 +141,23 @@ import Testing
     // End of example
     let entry = try #require(pages.entries().first)
     #expect(page == "news" && entry.expires != nil)
+  }
+
+  @Test func loadsThatAskWhetherTheOldValueIsRight() async throws {
+    let folder = try TemporaryDirectory()
+    let pages = try Cache<String, String>(path: folder.file("pages").path)
+    let server = Server()
+    // Example: old values
+    let article = try await pages.value(forKey: "/article") { old in
+      let response = try await server.get("/article", ifNoneMatch: old?.extendedData)
+      if let old, response.isNotModified { return old.unchanged(refreshAfter: response.maximumAge) }
+      return LoadedValue(
+        response.body, extendedData: response.etag, refreshAfter: response.maximumAge)
+    }
+    // End of example
+    #expect(article == "news")
+    #expect(try await pages.extendedData(forKey: "/article") == Response().etag)
+    try await pages.close()
   }
 
   @Test func loadMany() async throws {

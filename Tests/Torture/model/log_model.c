@@ -119,12 +119,14 @@ static size_t random_put(uint8_t *target, larder_bytes key, size_t value_max) {
     larder_store_item item = {.key = key,
                               .value = {scratch, below(value_max + 1)},
                               .expires_ns = LARDER_STORE_NEVER,
-                              .idle_ns = LARDER_STORE_NEVER};
+                              .idle_ns = LARDER_STORE_NEVER,
+                              .refresh_ns = LARDER_STORE_NEVER};
     larder_store_index_entry indexes[3] = {
         {7, {scratch + 1, below(20)}}, {9, {scratch + 2, 0}}, {9, {scratch + 3, below(9)}}};
     if (below(3) == 0) item.extended = (larder_bytes){scratch + 5, below(30)};
     if (below(3) == 0) item.expires_ns = (int64_t)random64() >> 1;
     if (below(3) == 0) item.idle_ns = 5;
+    if (below(3) == 0) item.refresh_ns = (int64_t)random64() / 2;
     if (below(3) == 0) item.cost = random64();
     if (below(3) == 0) item.flags = LARDER_STORE_OWN_TIMES;
     if (below(3) == 0) {
@@ -142,7 +144,8 @@ static size_t random_put(uint8_t *target, larder_bytes key, size_t value_max) {
     CHECK(larder_record_read((larder_bytes){target, length}, false, &found) == LARDER_OK);
     CHECK(compare_bytes(found.key, item.key) == 0 && compare_bytes(found.value, item.value) == 0);
     CHECK(compare_bytes(found.extended, item.extended) == 0 && found.cost == item.cost);
-    CHECK(found.expires_ns == item.expires_ns && found.idle_ns == item.idle_ns);
+    CHECK(found.expires_ns == item.expires_ns && found.idle_ns == item.idle_ns &&
+          found.refresh_ns == item.refresh_ns);
     CHECK(found.written_ns == 77 && found.index_count == item.index_count);
     CHECK(compare_bytes(larder_record_key(target), item.key) == 0);
     CHECK(larder_record_value_length(target) == item.value.length);
@@ -371,8 +374,10 @@ static void test_reserve(void) {
         size_t length =
             removes ? larder_record_write_bare(batch, RECORD_REMOVE, (larder_bytes){"k", 1}) : 0;
         if (!removes) {
-            larder_store_item item = {
-                .key = {"k", 1}, .expires_ns = LARDER_STORE_NEVER, .idle_ns = LARDER_STORE_NEVER};
+            larder_store_item item = {.key = {"k", 1},
+                                      .expires_ns = LARDER_STORE_NEVER,
+                                      .idle_ns = LARDER_STORE_NEVER,
+                                      .refresh_ns = LARDER_STORE_NEVER};
             length = larder_record_size(&item);
             larder_record_write(batch, &item, length, 1);
         }

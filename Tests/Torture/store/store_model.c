@@ -18,7 +18,7 @@ typedef struct model_entry {
     /** The same of its write. */
     uint64_t write_order;
     uint64_t sequence;
-    int64_t written, expires, idle;
+    int64_t written, expires, idle, refresh;
     /** When it was read or written last, as far as idling goes. */
     int64_t used;
     bool own_times;
@@ -101,11 +101,13 @@ static int64_t due_of(const model *self, const model_entry *entry) {
     return due;
 }
 
-static bool is_there(const model *self, uint32_t key) {
+static bool is_there_at(const model *self, uint32_t key, int64_t time) {
     const model_entry *entry = &self->entries[key];
     int64_t due = due_of(self, entry);
-    return entry->salt && (due == LARDER_STORE_NEVER || due > self->now);
+    return entry->salt && (due == LARDER_STORE_NEVER || due > time);
 }
+
+static bool is_there(const model *self, uint32_t key) { return is_there_at(self, key, self->now); }
 
 static void totals_of(const model *self, uint64_t *count, uint64_t *bytes) {
     *count = *bytes = 0;
@@ -184,7 +186,8 @@ static uint64_t expire(model *self) {
     uint64_t removed = 0;
     (void)evict_alone(self);
     for (uint32_t key = 0; key < MODEL_KEYS; key++) {
-        if (self->entries[key].salt && !is_there(self, key)) {
+        if (self->entries[key].salt &&
+            !is_there_at(self, key, self->now - self->options.grace_ns)) {
             self->entries[key].salt = 0;
             removed++;
         }
@@ -204,6 +207,7 @@ static void make_item(model *self, uint64_t salt, uint32_t key, larder_store_ite
     book_item(self->book, salt, key_of(key), self->room, index, item);
     item->expires_ns = some_time(self, self->now - 100);
     item->idle_ns = some_time(self, 1);
+    item->refresh_ns = some_time(self, 1);
     if (rng_one_in(&self->random, 8)) {
         item->flags = LARDER_STORE_OWN_TIMES;
     }
@@ -219,6 +223,7 @@ static void make_item(model *self, uint64_t salt, uint32_t key, larder_store_ite
                            .used = written,
                            .expires = item->expires_ns,
                            .idle = item->idle_ns,
+                           .refresh = item->refresh_ns,
                            .own_times = item->flags != 0};
 }
 
@@ -391,6 +396,7 @@ static bool is_right(model *self, uint32_t key, const larder_store_entry *entry,
                             : entry->value.length == 0 &&
                                   entry->value_bytes == book_value_length(self->book, wanted->salt);
     bool times = entry->written_ns == wanted->written && entry->idle_ns == wanted->idle &&
+                 entry->refresh_ns == wanted->refresh &&
                  (wanted->idle != LARDER_STORE_NEVER || entry->expires_ns == wanted->expires) &&
                  ((entry->flags & LARDER_STORE_ENTRY_OWN_TIMES) != 0) == wanted->own_times;
     return EXPECT(self->run,
@@ -841,6 +847,9 @@ static void run_model(torture *run, void *context) {
     }
     options->clock = model_clock;
     options->context = self;
+    if (rng_one_in(&self->random, 2)) {
+        options->grace_ns = (int64_t)rng_below(&self->random, 2000);
+    }
     // Later deadlines than the second have no rows.
     self->now = rng_one_in(&self->random, 2) ? 1000000 : ((int64_t)1 << 62) - 30000;
     self->has_order = tracks(self);

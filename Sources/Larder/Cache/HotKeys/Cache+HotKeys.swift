@@ -109,7 +109,8 @@ extension Cache {
       let expiration = memoryCache.expiration(of: entry.value, key).capped(
         trusted(entry).expiration)
       let isKept = memoryCache.insert(
-        entry.value, forKey: key, cost: entry.cost, expiration: expiration
+        entry.value, forKey: key, cost: entry.cost, expiration: expiration,
+        company: MemoryCompany(entry)
       ) { writers.isGood(token) && !isClosed.load(ordering: .acquiring) }
       if isKept { restored.append(key) }
     }

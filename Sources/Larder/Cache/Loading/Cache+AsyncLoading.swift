@@ -4,6 +4,11 @@ public import LarderCore
 import Synchronization
 
 extension Cache {
+  /// A load, which may ask for what there is.
+  @usableFromInline
+  typealias Loader<Loaded: Sendable> =
+    @Sendable (@Sendable () async -> OldValue<Value>?) async throws -> LoadedValue<Loaded>
+
   /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it.
   ///
   /// ```swift
@@ -37,8 +42,8 @@ extension Cache {
   ) async throws -> Value {
     let found = memoryCache.valueAndAge(forKey: key)
     if let found, !found.isOld { return found.value }
-    return try await self.load(found?.value, key) {
-      LoadedValue(try await load(), cost: cost, expiration: expiration)
+    return try await self.load(found?.value, key) { _ in
+      LoadedValue(bare: try await load(), cost: cost, expiration: expiration)
     }
   }
 
@@ -61,7 +66,30 @@ extension Cache {
   ) async throws -> Value {
     let found = memoryCache.valueAndAge(forKey: key)
     if let found, !found.isOld { return found.value }
-    return try await self.load(found?.value, key, load)
+    return try await self.load(found?.value, key) { _ in try await load() }
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, or it is time to load it
+  /// again, loads it by a closure that gets what there is, and stores it as that says.
+  ///
+  /// As the blocking form of the same name; suspends as
+  /// `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Gets the old value, nil if there is none. Makes the value, or says that it is
+  ///     unchanged. Called at most once, and once more if the key is removed while it runs.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is in memory, that of `value(forKey:)`.
+  @inlinable
+  public nonisolated(nonsending) func value(
+    forKey key: Key,
+    orLoad load: @escaping @Sendable (OldValue<Value>?) async throws -> LoadedValue<Value>
+  ) async throws -> Value {
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try await self.load(found?.value, key) { try await load(await $0()) }
   }
 
   /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
@@ -83,9 +111,9 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value?
   ) async throws -> Value? {
-    try await lookUp(key) {
+    try await lookUp(key) { _ in
       let value = try await load()
-      return LoadedValue(value, cost: cost, expiration: value == nil ? nil : expiration)
+      return LoadedValue(bare: value, cost: cost, expiration: value == nil ? nil : expiration)
     }
   }
 
@@ -105,14 +133,14 @@ extension Cache {
   public nonisolated(nonsending) func valueIfFound(
     forKey key: Key, orLoad load: @escaping @Sendable () async throws -> LoadedValue<Value?>
   ) async throws -> Value? {
-    try await lookUp(key, load)
+    try await lookUp(key) { _ in try await load() }
   }
 
   private nonisolated(nonsending) func lookUp(
-    _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+    _ key: Key, _ load: @escaping Loader<Value?>
   ) async throws -> Value? {
     if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      if isOld { refreshInBackground(key, load) }
+      if isOld { refreshInBackground(key, nil, load) }
       return value
     }
     if isKnownAbsent(key) { return nil }
@@ -121,40 +149,51 @@ extension Cache {
 
   @usableFromInline
   nonisolated(nonsending) func load(
-    _ old: Value?, _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value>
+    _ old: Value?, _ key: Key, _ load: @escaping Loader<Value>
   ) async throws -> Value {
-    let load: @Sendable () async throws -> LoadedValue<Value?> = { try await load().found }
+    let load: Loader<Value?> = { try await load($0).found }
     if let old {
-      refreshInBackground(key, load)
+      refreshInBackground(key, nil, load)
       return old
     }
     return try required(try await run(key, mustFind: true, load))
   }
 
+  /// - Parameter entry: What a tier has; nil if it is memory that has it.
   private func refreshInBackground(
-    _ key: Key, _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+    _ key: Key, _ entry: Entry?, _ load: @escaping Loader<Value?>
   ) {
     guard let ongoing = loads.joinUnlessBusy(key) else { return }
-    start(ongoing, key) { [self] run in
+    start(ongoing, key) { [self] run -> Looked in
       let permission = await permission(forKey: key, reason: .refresh)
-      return try await loadAndStore(run, ongoing, key, true, permission, load)
+      let value = try await loadAndStore(run, ongoing, key, true, permission) {
+        try await load {
+          if let entry { return OldValue(entry) }
+          return await self.old(forKey: key)
+        }
+      }
+      return (value, nil)
     }
   }
 
   private nonisolated(nonsending) func run(
-    _ key: Key, mustFind: Bool,
-    _ load: @escaping @Sendable () async throws -> LoadedValue<Value?>
+    _ key: Key, mustFind: Bool, _ load: @escaping Loader<Value?>
   ) async throws -> Value? {
     try checkOpen()
     return try await loads.value(
-      key, mustFind: mustFind, old: memoryCache.oldValue(forKey:)
+      key, mustFind: mustFind, old: oldValue(forKey:)
     ) { ongoing in
-      start(ongoing, key) { [self] run in
-        if let value = memoryCache.peek(forKey: key) { return value }
+      start(ongoing, key) { [self] run -> Looked in
+        if let value = memoryCache.peek(forKey: key) { return (value, nil) }
         var permission: CacheTierLoad<Value>?
         for _ in 0..<maximumLooks {
           var failure: (any Error)?
-          do { if let entry = try await lowerEntry(forKey: key) { return entry.value } } catch {
+          do {
+            if let entry = try await lowerEntry(forKey: key) {
+              if !isDue(entry) { return (entry.value, nil) }
+              return (entry.value, { self.refreshInBackground(key, entry, load) })
+            }
+          } catch {
             // A tier that fails, and has counted that, is no reason not to load.
             failure = error
           }
@@ -166,22 +205,36 @@ extension Cache {
           }
           guard case .changed? = permission, failure == nil else { break }
         }
-        return try await loadAndStore(run, ongoing, key, false, permission, load)
+        let value = try await loadAndStore(run, ongoing, key, false, permission) {
+          try await load { await self.old(forKey: key) }
+        }
+        return (value, nil)
       }
     }
   }
 
+  /// What was found, and what is to be done when everybody has that.
+  private typealias Looked = (value: Value?, next: (@Sendable () -> Void)?)
+
   private func start(
     _ ongoing: MemoryLoad<Value>, _ key: Key,
-    _ body: @escaping @Sendable (MemoryLoadRun) async throws -> Value?
+    _ body: @escaping @Sendable (MemoryLoadRun) async throws -> Looked
   ) {
     let run = MemoryLoadRun(count: 1)
     loads.begin(run, [(key, ongoing)])
     let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task {
         let outcome: Result<Value?, any Error>
-        do { outcome = .success(try await body(run)) } catch { outcome = .failure(error) }
+        var next: (@Sendable () -> Void)?
+        do {
+          let found = try await body(run)
+          next = found.next
+          outcome = .success(found.value)
+        } catch {
+          outcome = .failure(error)
+        }
         loads.end(ongoing, key, with: outcome)
+        next?()
       }
     }
     run.setTask(task)
@@ -233,7 +286,7 @@ extension Cache {
   ) async {
     switch permission {
     case .granted(let lease)?:
-      if let entry = (try? outcome.get()).flatMap({ entry($0) }) {
+      if let entry = (try? outcome.get()).flatMap({ entry($0, key, replaces) }) {
         return await publish(entry, key, of: ongoing, lease)
       }
       await lease.release()
@@ -267,7 +320,7 @@ extension Cache {
   func keep(
     _ loaded: LoadedValue<Value?>, _ key: Key, of ongoing: MemoryLoad<Value>, replaces: Bool
   ) async {
-    let entry = entry(loaded)
+    let entry = entry(loaded, key, replaces)
     do {
       if entry != nil { try await makeRoom(for: key) }
       let token = await writers.begin(key)

@@ -42,7 +42,7 @@ extension Cache {
     orLoad load: ([Key]) throws -> [Key: Value]
   ) throws -> [Key: Value] {
     try values(forKeys: keys) {
-      try load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+      try load($0).mapValues { LoadedValue(bare: $0, cost: cost, expiration: expiration) }
     }
   }
 
@@ -62,15 +62,22 @@ extension Cache {
   ) throws -> [Key: Value] {
     var (values, missing, due) = look(keys)
     if !missing.isEmpty { try checkOpen() }
-    try loads.values(missing, due: due, into: &values, old: memoryCache.oldValue(forKey:)) {
+    try loads.values(missing, due: due, into: &values, old: oldValue(forKey:)) {
       missing, due in
       let run = MemoryLoadRun(count: missing.count + due.count)
       loads.begin(run, missing + due)
       MemoryLoading.$ids.withValue(ids(missing + due)) {
+        var due = due
         let missing = missing.filter { key, ongoing in
+          var found = memoryCache.peek(forKey: key)
           // A tier that fails, and has counted that, is no reason not to load.
-          let found = memoryCache.peek(forKey: key) ?? (try? lowerEntry(forKey: key))?.value
-          if let found { loads.end(ongoing, key, with: .success(found)) }
+          if found == nil, let entry = try? lowerEntry(forKey: key) {
+            found = entry.value
+            loads.end(ongoing, key, with: .success(entry.value))
+            if isDue(entry) { due += loads.joinUnlessBusy([key]) }
+          } else if let found {
+            loads.end(ongoing, key, with: .success(found))
+          }
           return found == nil
         }
         let own = missing + due
@@ -121,7 +128,7 @@ extension Cache {
     orLoad load: @escaping @Sendable ([Key]) async throws -> [Key: Value]
   ) async throws -> [Key: Value] {
     try await values(forKeys: keys) {
-      try await load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+      try await load($0).mapValues { LoadedValue(bare: $0, cost: cost, expiration: expiration) }
     }
   }
 
@@ -143,7 +150,7 @@ extension Cache {
     if !missing.isEmpty { try checkOpen() }
     let refreshes = loads.joinUnlessBusy(due)
     if !refreshes.isEmpty { start(refreshes, replaces: true, load) }
-    try await loads.values(missing, into: &values, old: memoryCache.oldValue(forKey:)) {
+    try await loads.values(missing, into: &values, old: oldValue(forKey:)) {
       start($0, replaces: false, load)
     }
     return values
@@ -157,7 +164,7 @@ extension Cache {
     loads.begin(run, own)
     let task = MemoryLoading.$ids.withValue(ids(own)) {
       Task {
-        let own = replaces ? own : await missing(of: own)
+        let own = replaces ? own : await missing(of: own, load)
         if own.isEmpty { return }
         let permissions = await permissions(of: own, replaces ? .refresh : .missingAmongMany)
         let start = ContinuousClock.now
@@ -176,18 +183,24 @@ extension Cache {
     run.setTask(task)
   }
 
-  /// Ends the loads of what there is after all, or what a tier has.
+  /// Ends the loads of what is there after all, or in a tier; loads what is old of that again.
   private func missing(
-    of own: [MemoryLoads<Key, Value>.Keyed]
+    of own: [MemoryLoads<Key, Value>.Keyed],
+    _ load: @escaping @Sendable ([Key]) async throws -> [Key: LoadedValue<Value>]
   ) async -> [MemoryLoads<Key, Value>.Keyed] {
-    let isMissing = await each(own) { [self] key, ongoing in
-      var found = memoryCache.peek(forKey: key)
+    let found = await each(own) { [self] key, ongoing -> (isMissing: Bool, isDue: Bool) in
+      if let value = memoryCache.peek(forKey: key) {
+        loads.end(ongoing, key, with: .success(value))
+        return (false, false)
+      }
       // A tier that fails, and has counted that, is no reason not to load.
-      if found == nil { found = (try? await lowerEntry(forKey: key))?.value }
-      if let found { loads.end(ongoing, key, with: .success(found)) }
-      return found == nil
+      guard let entry = try? await lowerEntry(forKey: key) else { return (true, false) }
+      loads.end(ongoing, key, with: .success(entry.value))
+      return (false, isDue(entry))
     }
-    return zip(own, isMissing).compactMap { $1 ? $0 : nil }
+    let due = loads.joinUnlessBusy(zip(own, found).compactMap { $1.isDue ? $0.key : nil })
+    if !due.isEmpty { start(due, replaces: true, load) }
+    return zip(own, found).compactMap { $1.isMissing ? $0 : nil }
   }
 
   private func permissions(

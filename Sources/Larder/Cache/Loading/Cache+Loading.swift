@@ -4,6 +4,11 @@ public import LarderCore
 import Synchronization
 
 extension Cache {
+  /// A load, which may ask for what there is.
+  @usableFromInline
+  typealias BlockingLoader<Loaded: Sendable> =
+    (@escaping () -> OldValue<Value>?) throws -> LoadedValue<Loaded>
+
   // The blocking forms are disfavoured, or a closure without `await` in asynchronous code
   // would fit both.
 
@@ -52,8 +57,8 @@ extension Cache {
   ) throws -> Value {
     let found = memoryCache.valueAndAge(forKey: key)
     if let found, !found.isOld { return found.value }
-    return try self.load(found?.value, key) {
-      LoadedValue(try load(), cost: cost, expiration: expiration)
+    return try self.load(found?.value, key) { _ in
+      LoadedValue(bare: try load(), cost: cost, expiration: expiration)
     }
   }
 
@@ -76,7 +81,31 @@ extension Cache {
   ) throws -> Value {
     let found = memoryCache.valueAndAge(forKey: key)
     if let found, !found.isOld { return found.value }
-    return try self.load(found?.value, key, load)
+    return try self.load(found?.value, key) { _ in try load() }
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, or it is time to load it
+  /// again, loads it by a closure that gets what there is, and stores it as that says.
+  ///
+  /// As `value(forKey:cost:expiration:orLoad:)`, for a load that can find out that the old value is
+  /// still right: see ``LarderCore/OldValue``. One that has expired is there where
+  /// ``LarderCore/MemoryCacheConfiguration/staleIfError`` keeps it.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Gets the old value, nil if there is none. Makes the value, or says that it is
+  ///     unchanged. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is there, that of `value(forKey:)`.
+  @inlinable
+  @_disfavoredOverload
+  public func value(
+    forKey key: Key, orLoad load: (OldValue<Value>?) throws -> LoadedValue<Value>
+  ) throws -> Value {
+    let found = memoryCache.valueAndAge(forKey: key)
+    if let found, !found.isOld { return found.value }
+    return try self.load(found?.value, key) { try load($0()) }
   }
 
   /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
@@ -100,9 +129,9 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value?
   ) throws -> Value? {
-    try lookUp(key) {
+    try lookUp(key) { _ in
       let value = try load()
-      return LoadedValue(value, cost: cost, expiration: value == nil ? nil : expiration)
+      return LoadedValue(bare: value, cost: cost, expiration: value == nil ? nil : expiration)
     }
   }
 
@@ -123,12 +152,14 @@ extension Cache {
   public func valueIfFound(
     forKey key: Key, orLoad load: () throws -> LoadedValue<Value?>
   ) throws -> Value? {
-    try lookUp(key, load)
+    try lookUp(key) { _ in try load() }
   }
 
-  private func lookUp(_ key: Key, _ load: () throws -> LoadedValue<Value?>) throws -> Value? {
+  private func lookUp(
+    _ key: Key, _ load: BlockingLoader<Value?>
+  ) throws -> Value? {
     if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
-      return isOld ? try refresh(value, key, load) : value
+      return isOld ? try refresh(value, key, nil, load) : value
     }
     if isKnownAbsent(key) { return nil }
     return try run(key, mustFind: false, load)
@@ -136,19 +167,24 @@ extension Cache {
 
   @usableFromInline
   func load(
-    _ old: Value?, _ key: Key, _ load: () throws -> LoadedValue<Value>
+    _ old: Value?, _ key: Key, _ load: BlockingLoader<Value>
   ) throws -> Value {
-    let load = { try load().found }
-    if let old { return try refresh(old, key, load) ?? old }
+    let load: BlockingLoader<Value?> = { try load($0).found }
+    if let old { return try refresh(old, key, nil, load) ?? old }
     return try required(run(key, mustFind: true, load))
   }
 
+  /// - Parameter entry: What a tier has; nil if it is memory that has it.
   private func refresh(
-    _ old: Value, _ key: Key, _ load: () throws -> LoadedValue<Value?>
+    _ old: Value, _ key: Key, _ entry: Entry?,
+    _ load: BlockingLoader<Value?>
   ) throws -> Value? {
     guard let ongoing = loads.joinUnlessBusy(key) else { return old }
-    let outcome = outcome(of: ongoing, key) {
-      try loadAndStore($0, ongoing, key, true, permissionNow(forKey: key, reason: .refresh), load)
+    let outcome = outcome(of: ongoing, key) { run in
+      let permission = permissionNow(forKey: key, reason: .refresh)
+      return try loadAndStore(run, ongoing, key, true, permission) {
+        try load { entry.map { OldValue($0) } ?? self.old(forKey: key) }
+      }
     }
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
@@ -156,26 +192,37 @@ extension Cache {
   }
 
   private func run(
-    _ key: Key, mustFind: Bool, _ load: () throws -> LoadedValue<Value?>
+    _ key: Key, mustFind: Bool,
+    _ load: BlockingLoader<Value?>
   ) throws -> Value? {
     try checkOpen()
-    return try loads.value(key, mustFind: mustFind, old: memoryCache.oldValue(forKey:)) { ongoing in
+    var due: Entry?
+    let value = try loads.value(key, mustFind: mustFind, old: oldValue(forKey:)) { ongoing in
       outcome(of: ongoing, key) { run in
         // Another load may have ended between this one's miss and its beginning.
         if let value = memoryCache.peek(forKey: key) { return value }
         var permission: CacheTierLoad<Value>?
         for _ in 0..<maximumLooks {
           var failure: (any Error)?
-          do { if let entry = try lowerEntry(forKey: key) { return entry.value } } catch {
+          do {
+            if let entry = try lowerEntry(forKey: key) {
+              if isDue(entry) { due = entry }
+              return entry.value
+            }
+          } catch {
             // A tier that fails, and has counted that, is no reason not to load.
             failure = error
           }
           permission = permissionNow(forKey: key, failure: failure)
           guard case .changed? = permission, failure == nil else { break }
         }
-        return try loadAndStore(run, ongoing, key, false, permission, load)
+        return try loadAndStore(run, ongoing, key, false, permission) {
+          try load { self.old(forKey: key) }
+        }
       }
     }
+    guard let due, let value else { return value }
+    return try refresh(value, key, due, load)
   }
 
   private func outcome(
@@ -232,7 +279,7 @@ extension Cache {
   func keep(
     _ loaded: LoadedValue<Value?>, _ key: Key, of ongoing: MemoryLoad<Value>, replaces: Bool
   ) {
-    let entry = entry(loaded)
+    let entry = entry(loaded, key, replaces)
     do {
       if entry != nil { try makeRoom(for: key) }
       let token = writers.begin(key)
@@ -260,9 +307,22 @@ extension Cache {
   }
 
   /// What is to be stored; nil for nothing.
-  func entry(_ loaded: LoadedValue<Value?>) -> Entry? {
+  ///
+  /// - Parameter replaces: Whether there may be an old value.
+  func entry(_ loaded: LoadedValue<Value?>, _ key: Key, _ replaces: Bool) -> Entry? {
     guard let value = loaded.value, loaded.isStored else { return nil }
-    return Entry(value: value, cost: loaded.cost, expiration: loaded.expiration)
+    var entry = Entry(
+      value: value, cost: loaded.cost, extendedData: loaded.extendedData,
+      expiration: loaded.expiration)
+    entry.refreshAfter = loaded.refreshAfter
+    entry.isUnchanged = loaded.isUnchanged
+    if loaded.keepsExtendedData, replaces {
+      let old = memoryCache.old(forKey: key)
+      // Without it the value is stored all the same.
+      entry.extendedData =
+        old == nil ? try? diskCache?.extendedData(forKey: key) : old?.extendedData
+    }
+    return entry
   }
 
   /// A load found nothing. The key's lock is held.

@@ -15,6 +15,10 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   /// How long it lives from now on. Read: what is left, `Expiration.never` for
   /// ever. To be written: nil for what the tier does by default.
   public var expiration: Expiration?
+  /// How long after it was written it is to be loaded again; nil, the default: as the cache says.
+  public var refreshAfter: Duration?
+  /// How long ago it was written; nil, the default: as far as the tier knows, now.
+  public var age: Duration?
   /// To be written, and without an expiration: when the caller wrote it, from which the tier's own
   /// counts; nil for now. Write-back hands entries over later than they were written.
   ///
@@ -25,6 +29,8 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   public var version: CacheTierVersion?
   /// Read from a disk: whether the tier below has to confirm it before it is used.
   @usableFromInline var isUnconfirmed = false
+  /// To be written: whether the value is the one that the cache read.
+  package var isUnchanged = false
 
   /// Makes an entry.
   ///

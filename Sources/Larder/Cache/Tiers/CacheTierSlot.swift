@@ -98,6 +98,13 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       })
   }
 
+  /// What there is on a disk although it has expired, within the time that it is kept.
+  func expiredEntry(forKey key: Key) -> Entry? {
+    guard let disk, !isOutdated.load(ordering: .acquiring) else { return nil }
+    // One that cannot be read is none.
+    return try? disk.expiredEntry(forKey: key, confirmation)
+  }
+
   @inlinable
   func set(_ entry: Entry, forKey key: Key, durability: Durability?) throws {
     do {

@@ -75,8 +75,8 @@ extension DiskCache: BlockingCacheTier {
   ) throws {
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
-      expiration: entry.expiration, writtenAt: entry.writtenAt, version: entry.version,
-      durability: durability)
+      expiration: entry.expiration, refreshAfter: entry.refreshAfter, age: entry.age,
+      writtenAt: entry.writtenAt, version: entry.version, durability: durability)
   }
 
   @inlinable

@@ -13,7 +13,7 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What the entry weighs for the memory's limit of cost, now and when it is
   ///     promoted later; nil: what its configuration says.
-  ///   - extendedData: Kept with the value, but not in memory; nil for nothing.
+  ///   - extendedData: Kept with the value; nil for nothing.
   ///   - expiration: How long it lives; nil: as each tier has it.
   ///   - durability: What it survives once the call returns; nil: as each tier has it. With
   ///     write-back a write that says so does not wait: it goes to the tiers at once.

@@ -12,7 +12,7 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What the entry weighs for the memory's limit of cost, now and when it is
   ///     promoted later; nil: what its configuration says.
-  ///   - extendedData: Kept with the value, but not in memory; nil for nothing.
+  ///   - extendedData: Kept with the value; nil for nothing.
   ///   - expiration: How long it lives; nil: as each tier has it.
   ///   - durability: What it survives once the call returns; nil: as each tier has it. With
   ///     write-back a write that says so does not wait: it goes to the tiers at once.
@@ -196,9 +196,16 @@ extension Cache {
     forgetAbsence(key)
     let entry = copyLifetime == nil ? entry : copyForMemory(entry, key)
     memoryCache.replace(
-      with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
+      with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration,
+      company: company(of: entry)
     ) { writers.isGoodForAll(token) }
     if loads.isBusy { loads.supersede(key)?.release(entry.value) }
+  }
+
+  @usableFromInline
+  func company(of entry: Entry) -> MemoryCompany? {
+    let isBare = entry.refreshAfter == nil && entry.extendedData == nil && !entry.isUnchanged
+    return isBare ? nil : MemoryCompany(entry)
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.

@@ -32,6 +32,7 @@ final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     /// - Parameter standard: The expiration of one that has none of its own; nil: who knows.
     func entry(at now: Date, _ standard: Expiration?) -> Entry? {
       guard var entry else { return nil }
+      entry.age = .seconds(max(0, now.timeIntervalSince(date)))
       guard let expiration = entry.expiration ?? standard, expiration != .never else {
         return entry
       }

@@ -30,10 +30,10 @@ class MemoryHost: @unchecked Sendable {
 /// Moves payloads that cannot be copied as bytes, because something knows their address:
 /// a weak reference does.
 final class MemoryMover<Key, Value>: MemoryHost, @unchecked Sendable {
-  private let stampOffset: Int
+  private let termsOffset: Int
 
-  init(clock: CacheClock, stampOffset: Int) {
-    self.stampOffset = stampOffset
+  init(clock: CacheClock, termsOffset: Int) {
+    self.termsOffset = termsOffset
     super.init(clock: clock)
   }
 
@@ -41,9 +41,10 @@ final class MemoryMover<Key, Value>: MemoryHost, @unchecked Sendable {
     target.moveInitializeMemory(
       as: MemoryEntry<Key, Value>.self,
       from: source.assumingMemoryBound(to: MemoryEntry<Key, Value>.self), count: 1)
-    if stampOffset != 0 {
-      let stamp = (source + stampOffset).load(as: Int64.self)
-      (target + stampOffset).storeBytes(of: stamp, as: Int64.self)
+    if termsOffset != 0 {
+      (target + termsOffset).moveInitializeMemory(
+        as: MemoryTerms.self,
+        from: (source + termsOffset).assumingMemoryBound(to: MemoryTerms.self), count: 1)
     }
   }
 }

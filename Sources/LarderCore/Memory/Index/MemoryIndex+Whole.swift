@@ -12,10 +12,12 @@ extension MemoryIndex {
   ///   - policy: What goes first.
   ///   - bytes: The size of a payload.
   ///   - alignment: Its alignment.
+  ///   - termsOffset: Where in it the terms are; 0 if it has none.
   ///   - host: Has the clock, and moves payloads if `moves`. Not retained.
   /// - Returns: nil if there is no memory, or the payload is larger than 1 MiB.
   static func create(
-    policy: EvictionPolicy, bytes: Int, alignment: Int, host: MemoryHost, moves: Bool
+    policy: EvictionPolicy, bytes: Int, alignment: Int, termsOffset: Int = 0, host: MemoryHost,
+    moves: Bool
   ) -> MemoryIndex? {
     assert(MemoryLayout<larder_index_probe>.size <= MemoryLayout.size(ofValue: MemoryProbe().words))
     var options = larder_index_options()
@@ -42,7 +44,7 @@ extension MemoryIndex {
     }
     var index: OpaquePointer?
     guard larder_index_create(&options, &index) == LARDER_OK, let index else { return nil }
-    return MemoryIndex(pointer: index)
+    return MemoryIndex(pointer: index, termsOffset: termsOffset)
   }
 
   func destroy() { larder_index_destroy(pointer) }
@@ -90,6 +92,7 @@ extension MemoryIndex {
 
   func take(_ slot: larder_index_slot, _ cause: RemovalCause) {
     larder_index_take(pointer, slot, cause.raw)
+    _ = left(payload(slot))
   }
 
   func clear(keepingCapacity: Bool) { larder_index_clear(pointer, keepingCapacity) }

@@ -44,8 +44,7 @@ struct MemoryProbe {
 /// The C core's index, for code that is inlined into programs: what is generic is
 /// specialised there, what calls C stays here.
 ///
-/// A payload is a ``MemoryEntry``, behind it the time of its last write if the cache
-/// refreshes.
+/// A payload is a ``MemoryEntry``, behind it ``MemoryTerms`` if the cache keeps them.
 ///
 /// Sendable, although Swift cannot see it: the pointer never changes, and every use
 /// of it is between a beginning and an end that lock. The pointer is freed by the
@@ -53,6 +52,8 @@ struct MemoryProbe {
 @usableFromInline
 struct MemoryIndex: @unchecked Sendable {
   let pointer: OpaquePointer
+  /// Where in a payload its terms are; 0 if it has none.
+  @usableFromInline let termsOffset: Int
 
   // MARK: - Reading
 
@@ -150,14 +151,16 @@ struct MemoryIndex: @unchecked Sendable {
   @usableFromInline
   func insert(cost: UInt64, _ probe: inout MemoryProbe) -> UnsafeMutableRawPointer? {
     probe.withRaw { raw in
-      larder_index_write_insert(pointer, cost, raw) == LARDER_OK ? raw.pointee.payload : nil
+      guard larder_index_write_insert(pointer, cost, raw) == LARDER_OK else { return nil }
+      if hasTerms, let payload = raw.pointee.payload { terms(of: payload).initialize(to: .none) }
+      return raw.pointee.payload
     }
   }
 
   /// Takes out the candidate, whose payload is to be moved away at once.
   @usableFromInline
   func take(_ probe: inout MemoryProbe) {
-    larder_index_take(pointer, probe.slot, LARDER_INDEX_REMOVED)
+    take(probe.slot, .removed)
   }
 
   /// Whether the candidate is only kept for loads that fail.
@@ -179,7 +182,7 @@ struct MemoryIndex: @unchecked Sendable {
   /// As ``take(_:)``, for a candidate that has expired.
   @usableFromInline
   func takeExpired(_ probe: inout MemoryProbe) {
-    larder_index_take(pointer, probe.slot, LARDER_INDEX_EXPIRED)
+    take(probe.slot, .expired)
     probe.cause = UInt32(LARDER_INDEX_EXPIRED.rawValue)
   }
 
@@ -198,7 +201,7 @@ struct MemoryIndex: @unchecked Sendable {
     let slot = larder_index_evict(pointer, &cause)
     if slot == LarderIndex.none { return nil }
     probe.cause = UInt32(cause.rawValue)
-    return larder_index_payload(pointer, slot)
+    return left(payload(slot))
   }
 
   /// As ``leave(_:)``, for entries that have expired.
@@ -208,7 +211,7 @@ struct MemoryIndex: @unchecked Sendable {
     let slot = larder_index_expire(pointer)
     if slot == LarderIndex.none { return nil }
     probe.cause = UInt32(LARDER_INDEX_EXPIRED.rawValue)
-    return larder_index_payload(pointer, slot)
+    return left(payload(slot))
   }
 
   /// As ``leave(_:)``, and unlocks when nothing has to go.
@@ -220,7 +223,7 @@ struct MemoryIndex: @unchecked Sendable {
       larder_index_write_settle(pointer, raw, &cause) ? raw.pointee.payload : nil
     }
     probe.cause = UInt32(cause.rawValue)
-    return payload
+    return payload.map(left)
   }
 
   /// Gives the candidate a life of its own.
@@ -234,17 +237,28 @@ struct MemoryIndex: @unchecked Sendable {
     return larder_index_set_entry_expiry(pointer, probe.slot, &expiry) == LARDER_OK
   }
 
-  /// Notes the time behind an entry.
+  // MARK: - Terms
+
+  @inlinable
+  var hasTerms: Bool { termsOffset != 0 }
+
+  /// What lies behind an entry.
   @usableFromInline
-  func stamp(_ payload: UnsafeMutableRawPointer, _ offset: Int) {
-    (payload + offset).storeBytes(of: larder_index_now(pointer), as: Int64.self)
+  func terms(of payload: UnsafeMutableRawPointer) -> UnsafeMutablePointer<MemoryTerms> {
+    (payload + termsOffset).assumingMemoryBound(to: MemoryTerms.self)
   }
 
-  /// How long ago that was, in nanoseconds.
-  func age(_ payload: UnsafeMutableRawPointer, _ offset: Int) -> Int64 {
-    let written = (payload + offset).load(as: Int64.self)
-    let (age, overflows) = larder_index_now(pointer).subtractingReportingOverflow(written)
-    return overflows ? .max : age
+  /// Whether it is time to load the entry's value again.
+  @usableFromInline
+  func isDue(_ payload: UnsafeMutableRawPointer) -> Bool {
+    let due = terms(of: payload).pointee.due
+    return due != .max && larder_index_now(pointer) >= due
+  }
+
+  /// An entry left, and its terms with it; key and value are to be moved away.
+  func left(_ payload: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    if hasTerms { terms(of: payload).deinitialize(count: 1) }
+    return payload
   }
 }
 

@@ -38,7 +38,7 @@ extension MemoryCache {
     orLoad load: ([Key]) throws -> [Key: Value]
   ) throws -> [Key: Value] {
     try values(forKeys: keys) {
-      try load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+      try load($0).mapValues { LoadedValue(bare: $0, cost: cost, expiration: expiration) }
     }
   }
 
@@ -100,7 +100,7 @@ extension MemoryCache {
     orLoad load: @escaping @Sendable ([Key]) async throws -> [Key: Value]
   ) async throws -> [Key: Value] {
     try await values(forKeys: keys) {
-      try await load($0).mapValues { LoadedValue($0, cost: cost, expiration: expiration) }
+      try await load($0).mapValues { LoadedValue(bare: $0, cost: cost, expiration: expiration) }
     }
   }
 

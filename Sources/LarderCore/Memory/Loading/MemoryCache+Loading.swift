@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+package import Foundation
 import Synchronization
 
 extension MemoryCache {
@@ -46,8 +47,8 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if stampOffset == 0, let value = value(forKey: key) { return value }
-    return try self.load(key) { LoadedValue(try load(), cost: cost, expiration: expiration) }
+    if !index.hasTerms, let value = value(forKey: key) { return value }
+    return try self.load(key) { LoadedValue(bare: try load(), cost: cost, expiration: expiration) }
   }
 
   /// Reads the value under a key; if there is none, loads it, and stores it as the load says.
@@ -66,8 +67,28 @@ extension MemoryCache {
   public func value(
     forKey key: Key, orLoad load: () throws -> LoadedValue<Value>
   ) throws -> Value {
-    if stampOffset == 0, let value = value(forKey: key) { return value }
+    if !index.hasTerms, let value = value(forKey: key) { return value }
     return try self.load(key, load)
+  }
+
+  /// Reads the value under a key; if there is none, or it is time to load it again, loads it by a
+  /// closure that gets what there is, and stores it as that says.
+  ///
+  /// As `value(forKey:cost:expiration:orLoad:)`, for a load that can find out that the old value
+  /// is still right: see ``OldValue``.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Gets the old value, which may have expired, nil if there is none. Makes the value,
+  ///     or says that it is unchanged. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  @_disfavoredOverload
+  public func value(
+    forKey key: Key, orLoad load: (OldValue<Value>?) throws -> LoadedValue<Value>
+  ) throws -> Value {
+    try value(forKey: key) { try load(old(forKey: key)) }
   }
 
   /// Reads the value under a key; if there is none, loads and stores it.
@@ -106,7 +127,7 @@ extension MemoryCache {
     let found = valueAndAge(forKey: key)
     if let found, !found.isOld { return found.value }
     return try await self.load(found?.value, key) {
-      LoadedValue(try await load(), cost: cost, expiration: expiration)
+      LoadedValue(bare: try await load(), cost: cost, expiration: expiration)
     }
   }
 
@@ -131,11 +152,31 @@ extension MemoryCache {
     return try await self.load(found?.value, key, load)
   }
 
+  /// Reads the value under a key; if there is none, or it is time to load it again, loads it by a
+  /// closure that gets what there is, and stores it as that says.
+  ///
+  /// As the blocking form of the same name; suspends as `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - load: Gets the old value, which may have expired, nil if there is none. Makes the value,
+  ///     or says that it is unchanged. Called at most once, and once more if the key is removed while
+  ///     it runs.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: As there.
+  /// - Complexity: As there.
+  public nonisolated(nonsending) func value(
+    forKey key: Key,
+    orLoad load: @escaping @Sendable (OldValue<Value>?) async throws -> LoadedValue<Value>
+  ) async throws -> Value {
+    try await value(forKey: key) { [self] in try await load(old(forKey: key)) }
+  }
+
   // MARK: - Blocking
 
   @usableFromInline
   func load(_ key: Key, _ load: () throws -> LoadedValue<Value>) throws -> Value {
-    if stampOffset != 0, let (value, isOld) = agedValue(forKey: key) {
+    if index.hasTerms, let (value, isOld) = valueAndAge(forKey: key) {
       guard isOld, let ongoing = loads.joinUnlessBusy(key) else { return value }
       // The failure is counted, and there is a value.
       return (try? run(ongoing, key, load).get()) ?? value
@@ -245,7 +286,16 @@ extension MemoryCache {
     let candidate = beginLocked(hash, &probe, &removedEntries)
     if !ongoing.isSuperseded {
       if let loaded, let cost {
-        replaced = put(loaded.value, key, cost, expiration, candidate, &probe, &removedEntries)
+        var company = MemoryCompany(of: loaded)
+        if loaded.keepsExtendedData, let old = match(key, candidate, &probe),
+          !index.hasExpired(&probe)
+        {
+          company.extendedData = extendedData(of: old)
+        }
+        // Searched again, because the candidate above may be past the end.
+        let candidate = index.first(hash, &probe)
+        replaced = put(
+          loaded.value, key, cost, expiration, candidate, &probe, &removedEntries, with: company)
       } else {
         removed = takeLocked(key, candidate, &probe, &removedEntries)
       }
@@ -259,21 +309,13 @@ extension MemoryCache {
   /// As ``value(forKey:)``, and whether it is time to load it again.
   @inlinable
   package func valueAndAge(forKey key: Key) -> (value: Value, isOld: Bool)? {
-    if stampOffset != 0 { return agedValue(forKey: key) }
-    guard let value = value(forKey: key) else { return nil }
-    return (value, false)
-  }
-
-  /// The same where there is an age from which values are loaded again.
-  @usableFromInline
-  func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
     var probe = MemoryProbe()
     let candidate = index.beginReading(hashing.hash(key), &probe)
     if let entry = match(key, candidate, &probe) {
       let value = entry.pointee.value
-      let age = index.age(entry, stampOffset)
+      let isOld = index.hasTerms && index.isDue(entry)
       index.endReadingHit(&probe)
-      return (value, age >= refreshAfter)
+      return (value, isOld)
     }
     if index.endReadingMiss(&probe) { expire() }
     return nil
@@ -281,17 +323,39 @@ extension MemoryCache {
 
   /// A value that may be returned although it has expired, when a load failed.
   package func oldValue(forKey key: Key) -> Value? {
-    if grace == 0 { return nil }
+    grace == 0 ? nil : old(forKey: key)?.value
+  }
+
+  /// The same with what was stored with it, also if it has not expired: for a load that may find
+  /// that it is still the same.
+  package func old(forKey key: Key) -> OldValue<Value>? {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
-    var value: Value?
+    var old: OldValue<Value>?
     let candidate = beginLocked(hash, &probe, &removedEntries)
     if let entry = match(key, candidate, &probe), !index.isOver(&probe, grace: grace) {
-      value = entry.pointee.value
+      old = OldValue(value: entry.pointee.value, extendedData: extendedData(of: entry))
     }
     end(&probe, &removedEntries)
     settle(&removedEntries)
-    return value
+    return old
+  }
+
+  private func extendedData(of entry: UnsafeMutableRawPointer) -> Data? {
+    index.hasTerms ? index.terms(of: entry).pointee.extendedData : nil
+  }
+
+  /// As ``value(forKey:)``, with what was stored with it.
+  package func valueWithExtendedData(forKey key: Key) -> (value: Value, extendedData: Data?)? {
+    var probe = MemoryProbe()
+    let candidate = index.beginReading(hashing.hash(key), &probe)
+    if let entry = match(key, candidate, &probe) {
+      let found = (entry.pointee.value, extendedData(of: entry))
+      index.endReadingHit(&probe)
+      return found
+    }
+    if index.endReadingMiss(&probe) { expire() }
+    return nil
   }
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+package import Foundation
+import Synchronization
+
+/// What a cache keeps with a value besides its key, where it is asked for: behind the entry.
+@usableFromInline
+struct MemoryTerms {
+  /// When it is time to load the value again, by the index's clock; `Int64.max` for never.
+  var due: Int64
+  /// What was stored with the value. A copy of the cache's own: nobody's closure runs where it is
+  /// dropped.
+  var extendedData: Data?
+
+  static var none: MemoryTerms { MemoryTerms(due: .max, extendedData: nil) }
+}
+
+/// The same, as who stores a value says it.
+@usableFromInline
+package struct MemoryCompany: Sendable {
+  /// How long after it was written it is to be loaded again; nil: as the cache has it.
+  var refreshAfter: Duration?
+  /// How long ago it was written.
+  var age: Duration
+  var extendedData: Data?
+  /// Whether the value is the one that is there, if one is: then that stays.
+  @usableFromInline var isUnchanged: Bool
+
+  package init(
+    refreshAfter: Duration? = nil, age: Duration = .zero, extendedData: Data? = nil,
+    isUnchanged: Bool = false
+  ) {
+    self.refreshAfter = refreshAfter
+    self.age = age
+    self.extendedData = extendedData
+    self.isUnchanged = isUnchanged
+  }
+}
+
+extension MemoryCache {
+  /// The age from which values are loaded again; nil for none.
+  package var refreshTime: Duration? { refreshAfter == .max ? nil : .nanoseconds(refreshAfter) }
+
+  /// Whether values are kept for loads that fail.
+  package var keepsExpired: Bool { grace > 0 }
+
+  /// Notes what goes with a value that is being written; nil for what the cache has for all.
+  @usableFromInline
+  func setTerms(_ payload: UnsafeMutableRawPointer, _ company: MemoryCompany?) {
+    var terms = MemoryTerms.none
+    let life = company?.refreshAfter.map { max(0, $0.inNanoseconds) } ?? refreshAfter
+    if life != .max {
+      let rest = life.subtractingReportingOverflow(company?.age.inNanoseconds ?? 0).partialValue
+      let (due, overflows) = index.now.addingReportingOverflow(rest)
+      terms.due = overflows ? (rest < 0 ? .min : .max) : due
+    }
+    if let data = company?.extendedData {
+      hasExtendedData.store(true, ordering: .relaxed)
+      terms.extendedData = data.withUnsafeBytes { Data($0) }
+    }
+    index.terms(of: payload).pointee = terms
+  }
+}
