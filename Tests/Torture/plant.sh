@@ -61,6 +61,8 @@ RING_CHECKS_PADS) in_file CLarder/ring/check.c 's/ || (is_pad && kept == offset 
 RING_REFUSES_SHORT) in_file CLarder/ring/open.c 's/^        ring_was_cut_short(.*)) {/        0) {/
     s/^static bool ring_was_cut_short/__attribute__((unused)) &/' ;;
 RING_FORGETS_FIRST) in_file CLarder/ring/recovery.c 's/^    found->damaged = before;//' ;;
+RING_SALVAGES_UNTOLD) in_file CLarder/ring/copy.c \
+    's/if (oldest && runs->count && .*/if (oldest > UINT64_MAX - 1)/' ;;
 RING_GIVES_UP_EARLY) in_file CLarder/ring/layout.h \
     's/from + ((uint64_t)1 << 32)}/0 * from}/' ;;
 RING_READS_HOLES) in_file CLarder/ring/view.c \

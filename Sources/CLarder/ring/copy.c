@@ -52,8 +52,7 @@ typedef struct wreck_file {
     int file;
     uint8_t *map;
     size_t map_bytes;
-    /** Less than that if it has holes. */
-    uint64_t stored_bytes;
+    larder_os_facts facts;
     ring_fixed fixed;
     ring_source source;
     ring_records records;
@@ -68,17 +67,16 @@ static void wreck_close(wreck_file *wreck) {
 static larder_status wreck_open(const char *path, wreck_file *wreck) {
     memset(wreck, 0, sizeof *wreck);
     larder_status status = larder_os_file_open(path, 0, 0, &wreck->file);
-    larder_os_facts facts = {0};
-    if (!status) status = larder_os_file_facts_get(wreck->file, &facts);
-    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+    const larder_os_facts *facts = &wreck->facts;
+    if (!status) status = larder_os_file_facts_get(wreck->file, &wreck->facts);
+    if (!status && !facts->is_regular) status = LARDER_EFOREIGN;
     if (!status)
-        status = larder_ring_fixed_read(wreck->file, facts.bytes, &wreck->fixed, &wreck->state);
-    if (!status && facts.bytes <= wreck->fixed.data_offset) status = LARDER_EDAMAGED;
+        status = larder_ring_fixed_read(wreck->file, facts->bytes, &wreck->fixed, &wreck->state);
+    if (!status && facts->bytes <= wreck->fixed.data_offset) status = LARDER_EDAMAGED;
     if (status) return status;
     uint64_t bytes =
-        facts.bytes < wreck->fixed.capacity_bytes ? facts.bytes : wreck->fixed.capacity_bytes;
+        facts->bytes < wreck->fixed.capacity_bytes ? facts->bytes : wreck->fixed.capacity_bytes;
     wreck->map_bytes = (size_t)bytes;
-    wreck->stored_bytes = facts.stored_bytes;
     status = larder_os_file_map(wreck->file, wreck->map_bytes, false, &wreck->map);
     if (status) return status;
     // Of a truncated file, the part that is there; records know their own length.
@@ -91,13 +89,36 @@ static larder_status wreck_open(const char *path, wreck_file *wreck) {
     return LARDER_OK;
 }
 
+static const ring_header *wreck_header(const wreck_file *wreck) {
+    return (const ring_header *)(const void *)wreck->map;
+}
+
+static const ring_cursor_slot *wreck_slots(const wreck_file *wreck) {
+    return (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES);
+}
+
+static larder_status wreck_remains(const wreck_file *wreck, ring_remains *out) {
+    const ring_header *header = wreck_header(wreck);
+    bool is_damaged = wreck->state.is_backup;
+    recovery_case known = {
+        .trust = larder_ring_trust(header, &wreck->facts),
+        .overwrites = (wreck->fixed.flags & LARDER_RING_OVERWRITE) != 0,
+        .is_established =
+            wreck->state.is_established || (!is_damaged && LOAD(header->floor.synced) != 0),
+        .is_damaged = is_damaged,
+        .cursors_maximum =
+            larder_ring_cursors_maximum(wreck_slots(wreck), ring_fixed_slots(&wreck->fixed)),
+        .lap_bytes = wreck->fixed.data_bytes,
+    };
+    return larder_ring_remains_find(&wreck->records, header, &known, out);
+}
+
 typedef struct wreck_copy {
     larder_ring *target;
     larder_progress progress;
     void *context;
     uint64_t done_bytes;
     uint64_t told_bytes;
-    uint64_t first_sequence;
     uint64_t last_sequence;
     const record_run *last_run;
 } wreck_copy;
@@ -105,7 +126,7 @@ typedef struct wreck_copy {
 static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *run,
                                     wreck_copy *copy, larder_ring_report *report) {
     uint64_t position = run->start;
-    if (copy->last_run && copy->last_sequence && !larder_record_run_joins(copy->last_run, run))
+    if (copy->last_run && !larder_record_run_joins(copy->last_run, run))
         larder_ring_report_hole(report, copy->last_run, run, &wreck->records,
                                 wreck->fixed.data_offset);
     while (position < run->end) {
@@ -117,7 +138,6 @@ static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *r
         uint64_t sequence = record_sequence(head.tag);
         position += record_bytes(length);
         copy->done_bytes += record_bytes(length);
-        if (sequence < copy->first_sequence) continue;
         larder_status status =
             ring_append_as(copy->target, sequence, payload, record_flags(head.word), time);
         if (status) return status;
@@ -134,39 +154,25 @@ static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *r
     return LARDER_OK;
 }
 
-/** Numbers that the file knows to have been given, beyond its last record. */
-static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
-    const ring_header *header = (const ring_header *)(const void *)wreck->map;
-    uint64_t named = ring_published_newest(header) + 1;
-    uint64_t given = LOAD(header->floor.given);
-    if (given >= named) named = given + 1;
-    bool is_believable = named > highest + 1 && named <= RING_SEQUENCE_MAX &&
-                         named - highest - 1 <= wreck->fixed.data_bytes / RING_HEAD_BYTES;
-    return is_believable ? named : highest + 1;
-}
-
-static larder_status wreck_copy_all(const wreck_file *wreck, const record_runs *runs,
+static larder_status wreck_copy_all(const wreck_file *wreck, const ring_remains *remains,
                                     wreck_copy *copy, larder_ring_report *report) {
-    const ring_header *header = (const ring_header *)(const void *)wreck->map;
+    const record_runs *runs = &remains->runs;
+    uint64_t oldest = remains->oldest;
     larder_status status = LARDER_OK;
-    // What was removed, or dropped for newer messages, is not to come back.
-    oldest_hint hint =
-        wreck->state.is_backup
-            ? oldest_hint_of_damaged(header)
-            : larder_ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
-    copy->first_sequence = oldest_hint_lower(hint);
     for (size_t i = 0; i < runs->count && !status; i++)
         status = wreck_copy_run(wreck, &runs->items[i], copy, report);
     if (status) return status;
-    uint64_t next = wreck_next_sequence(wreck, copy->last_sequence);
-    // Behind the last record found, what the file still counted is gone.
-    if (copy->last_sequence && next > copy->last_sequence + 1)
-        report->lost += next - 1 - copy->last_sequence;
-    size_t slots = ring_fixed_slots(&wreck->fixed);
-    ring_inherit(copy->target,
-                 (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES), slots,
-                 next);
+    // What the file still counted is gone, in front of the first record found and behind the last.
+    if (oldest && runs->count && runs->items[0].first > oldest)
+        report->lost += larder_ring_hole(&wreck->records, runs->items[0].start,
+                                         runs->items[0].first - oldest, wreck->fixed.data_bytes);
+    uint64_t behind = runs->count ? copy->last_sequence + 1 : oldest;
+    if (behind && remains->given >= behind) report->lost += remains->given - behind + 1;
+    ring_inherit(copy->target, wreck_slots(wreck), ring_fixed_slots(&wreck->fixed), remains->next);
     ring_store_removed_through(copy->target->header, copy->target->oldest_sequence - 1);
+    ring_counters counters = larder_ring_counters_of(
+        &wreck_header(wreck)->opened, remains->next - 1, copy->target->count, 0, report->lost);
+    ring_store_counters(copy->target, counters);
     return larder_ring_sync(copy->target);
 }
 
@@ -174,7 +180,7 @@ static larder_status wreck_copy_all(const wreck_file *wreck, const record_runs *
     there, reserves nothing: all messages fit without it. */
 static uint64_t wreck_capacity(const wreck_file *wreck, const record_runs *runs) {
     const ring_fixed *fixed = &wreck->fixed;
-    bool is_there = wreck->map_bytes <= wreck->stored_bytes + RING_UNASKED_BYTES;
+    bool is_there = wreck->map_bytes <= wreck->facts.stored_bytes + RING_UNASKED_BYTES;
     if (is_there && wreck->map_bytes == fixed->capacity_bytes) return fixed->capacity_bytes;
     uint64_t data_bytes = is_there ? wreck->records.data_bytes : 0;
     for (size_t i = 0; !is_there && i < runs->count; i++)
@@ -224,13 +230,10 @@ larder_status larder_ring_salvage(const char *source, const char *target,
     larder_status status = wreck_open(source, &wreck);
     report->header_damaged = wreck.state.is_backup;
     larder_ring_options wanted = {.mode = 0600};
-    record_runs runs = {NULL, 0, 0};
-    if (!status) {
-        const ring_header *header = (const ring_header *)(const void *)wreck.map;
-        status = larder_record_runs_scan(&wreck.records, header, 0, 0, &runs);
-        larder_record_runs_chain(&runs);
-        wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck, &runs));
-    }
+    ring_remains remains = {.oldest = 0};
+    if (!status) status = wreck_remains(&wreck, &remains);
+    if (!status)
+        wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck, &remains.runs));
     // A name that is taken stays as it is: making the file is what claims it.
     int folder = -1, made = -1;
     const char *name = "";
@@ -245,7 +248,7 @@ larder_status larder_ring_salvage(const char *source, const char *target,
         bool is_known = larder_os_file_facts_get(made, &facts) == LARDER_OK;
         status = larder_ring_open_made(made, target, &wanted, NULL, &copy.target);
         if (!status) {
-            status = wreck_copy_all(&wreck, &runs, &copy, report);
+            status = wreck_copy_all(&wreck, &remains, &copy, report);
             larder_status closed = larder_ring_shutdown(copy.target);
             if (!status) status = closed;
             larder_ring_close(copy.target);
@@ -253,7 +256,7 @@ larder_status larder_ring_salvage(const char *source, const char *target,
         if (status && is_known) ring_file_remove(folder, name, &facts);
     }
     larder_os_file_close(folder);
-    larder_record_runs_free(&runs);
+    larder_record_runs_free(&remains.runs);
     wreck_close(&wreck);
     return status;
 }
@@ -284,11 +287,10 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     larder_ring_store_backup(target);
     // What does not come along is gone, and none of it is damage.
     ring_store_removed_through(target->header, target->oldest_sequence - 1);
-    ring_opened *opened = &target->header->opened;
     const ring_opened *before = &source->header->opened;
-    STORE(opened->removed, LOAD(before->removed));
-    STORE(opened->lost, LOAD(before->lost));
-    STORE(opened->skipped, LOAD(before->skipped));
+    ring_store_counters(target, (ring_counters){.removed = LOAD(before->removed),
+                                                .skipped = LOAD(before->skipped),
+                                                .lost = LOAD(before->lost)});
     return larder_ring_sync(target);
 }
 

@@ -40,8 +40,7 @@ void larder_ring_free(larder_ring *ring) {
     free(ring);
 }
 
-/** What may have become of the pages that the last writer wrote. */
-static recovery_trust ring_trust(const ring_header *header, const larder_os_facts *facts) {
+recovery_trust larder_ring_trust(const ring_header *header, const larder_os_facts *facts) {
     uint8_t boot[16];
     static const uint8_t zeros[16];
     larder_os_boot_id(boot);
@@ -88,7 +87,7 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
     const ring_records records = ring_records_of(ring);
     *found = (ring_found){0};
     bool is_closed = ring_is_closed(header, ring->data_bytes);
-    recovery_trust trust = ring_trust(header, facts);
+    recovery_trust trust = larder_ring_trust(header, facts);
     bool is_same = trust == RECOVERY_KILLED;
     uint64_t given = LOAD(header->floor.given);
     if (is_closed) {
@@ -116,10 +115,8 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
     return OPEN_BELIEVED;
 }
 
-static uint64_t ring_cursors_maximum(const larder_ring *ring) {
+uint64_t larder_ring_cursors_maximum(const ring_cursor_slot *slots, uint64_t count) {
     uint64_t maximum = 0;
-    const ring_cursor_slot *slots = larder_ring_cursor_slots(ring);
-    uint64_t count = ring_fixed_slots(&ring->fixed);
     for (uint64_t i = 0; i < count; i++) {
         if (!larder_cursor_slot_is_taken(&slots[i])) continue;
         uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
@@ -134,10 +131,13 @@ static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, 
     ring_records records = ring_records_of(ring);
     records.source = &source;
     recovery_case known = {
-        .trust = ring_trust(ring->header, facts),
+        .trust = larder_ring_trust(ring->header, facts),
         .overwrites = ring->overwrite,
         .is_established = ring->is_established,
-        .cursors_maximum = ring_cursors_maximum(ring),
+        .is_damaged = ring->recovery.header_damaged != 0,
+        .cursors_maximum = larder_ring_cursors_maximum(larder_ring_cursor_slots(ring),
+                                                       ring_fixed_slots(&ring->fixed)),
+        .lap_bytes = ring->data_bytes,
     };
     return larder_ring_recover(&records, ring->header, &known, found, &ring->recovery);
 }
@@ -245,16 +245,6 @@ static void ring_repair_cursors(larder_ring *ring) {
     }
 }
 
-/** Adds what a walk found to the file's counters. */
-static void ring_store_counters(larder_ring *ring, uint64_t skipped) {
-    ring_opened *opened = &ring->header->opened;
-    ring_counters counters = larder_ring_counters_of(opened, ring->next_sequence - 1, ring->count,
-                                                     skipped, ring->recovery.lost);
-    STORE(opened->removed, counters.removed);
-    STORE(opened->skipped, counters.skipped);
-    STORE(opened->lost, counters.lost);
-}
-
 static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {
     ring_header *header = ring->header;
     ring_state *state = &header->state;
@@ -289,7 +279,10 @@ static larder_status ring_store_recovered(larder_ring *ring, const larder_os_fac
         record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
     ring_erase_others(ring, &found->kept);
     ring_repair_cursors(ring);
-    ring_store_counters(ring, found->skipped);
+    // What the walk found is added.
+    ring_store_counters(ring,
+                        larder_ring_counters_of(&header->opened, ring->next_sequence - 1,
+                                                ring->count, found->skipped, ring->recovery.lost));
     memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
     STORE(state->count, ring->count);
     for (unsigned i = 0; i < 2; i++) {
@@ -435,7 +428,7 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
     }
     // What the device lacks since a sync that failed, in this start of the machine (invariant 12).
     if (LOAD(ring->header->session.unsynced) >= UNSYNCED_UNKNOWN &&
-        ring_trust(ring->header, facts) == RECOVERY_KILLED)
+        larder_ring_trust(ring->header, facts) == RECOVERY_KILLED)
         STORE(ring->sync_failures, 1);
     ring_found found;
     open_case how;
@@ -576,7 +569,8 @@ static bool ring_was_cut_short(const larder_ring *ring, const larder_os_facts *f
     size_t got;
     return !larder_os_file_read_at(ring->file, &header, sizeof header, 0, &got) &&
            got == sizeof header && LOAD(header.floor.synced) == 0 &&
-           LOAD(header.session.promised) == 0 && ring_trust(&header, facts) == RECOVERY_POWER_CUT;
+           LOAD(header.session.promised) == 0 &&
+           larder_ring_trust(&header, facts) == RECOVERY_POWER_CUT;
 }
 
 static larder_status ring_open_file(larder_ring *ring, const char *path,

@@ -101,7 +101,8 @@ static int record_run_order(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-void larder_record_runs_chain(record_runs *runs) {
+/** Keeps of the runs those that can have been live together, in order of number. */
+static void record_runs_chain(record_runs *runs) {
     if (runs->count == 0) return;
     qsort(runs->items, runs->count, sizeof *runs->items, record_run_order);
     size_t newest = runs->count - 1;
@@ -314,6 +315,8 @@ typedef struct state_hints {
     bool is_believable;
     /** No message that was synced was overwritten. */
     bool is_protected;
+    /** Pages may be missing. */
+    bool is_cut;
 } state_hints;
 
 /** Whether the part begins right behind `sequence`, which no run holds. */
@@ -520,24 +523,6 @@ static uint64_t confirmed_given(const ring_header *header, const recovery_case *
     return confirmed;
 }
 
-/** What the header says, if it is not one that damage has made. */
-static state_hints hints_of(const ring_records *records, const ring_header *header,
-                            bool overwrites) {
-    uint64_t synced = LOAD(header->floor.synced), syncing = LOAD(header->floor.syncing);
-    // What callers were told holds where the word that says why does not.
-    uint64_t promised = LOAD(header->session.promised);
-    return (state_hints){
-        .oldest = larder_ring_oldest_hint(records, records->data_bytes, header),
-        .synced = promised > record_sequence(synced) ? promised : record_sequence(synced),
-        .syncing = record_sequence(syncing),
-        .generation = record_generation(syncing),
-        .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
-                          next_head_proves_sync(records, header),
-        .overwrites = overwrites,
-        .is_protected = header_protects(header, records->data_bytes),
-    };
-}
-
 /** Whether a power cut can have left this header of a file that was synced before, each of whose
     words is of one time or another. */
 static bool header_is_possible(const ring_header *header) {
@@ -556,6 +541,33 @@ static bool header_is_possible(const ring_header *header) {
     uint64_t offsets = LOAD(header->state.oldest) | LOAD(header->state.oldest_copy) |
                        LOAD(published[0].end) | LOAD(published[1].end);
     return LOAD(header->state.epoch) != 0 && offsets % 8 == 0;
+}
+
+/** What the header says, as far as it can be believed. */
+static state_hints hints_of(const ring_records *records, const ring_header *header,
+                            const recovery_case *known) {
+    // A header that something else than a power cut made so.
+    if (known->is_established && (known->is_damaged || LOAD(header->state.epoch) == 0))
+        return (state_hints){
+            .oldest = oldest_hint_of_damaged(header),
+            .overwrites = known->overwrites,
+        };
+    bool is_possible = !known->is_established || header_is_possible(header);
+    uint64_t synced = LOAD(header->floor.synced), syncing = LOAD(header->floor.syncing);
+    // What callers were told holds where the word that says why does not.
+    uint64_t promised = LOAD(header->session.promised);
+    return (state_hints){
+        .oldest = larder_ring_oldest_hint(records, known->lap_bytes, header),
+        .synced = promised > record_sequence(synced) ? promised : record_sequence(synced),
+        .syncing = record_sequence(syncing),
+        .generation = record_generation(syncing),
+        .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
+                          next_head_proves_sync(records, header),
+        .overwrites = known->overwrites,
+        .is_believable = is_possible,
+        .is_protected = header_protects(header, known->lap_bytes),
+        .is_cut = is_possible && known->trust == RECOVERY_POWER_CUT,
+    };
 }
 
 /** The number of the oldest message that the file held, so far as anything tells: what of it and
@@ -584,12 +596,12 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
 }
 
 /** Puts together what is kept: the runs of the part, with holes in it as damage.
-    @param part NULL if nothing is.
-    @param oldest as oldest_number says.
-    @param confirmed as confirmed_given. */
+    @param part NULL if nothing is. */
 static void found_of_part(const ring_records *records, const ring_header *header,
-                          const record_runs *runs, const chain_part *part, uint64_t oldest,
-                          uint64_t confirmed, ring_found *found, larder_ring_report *report) {
+                          const ring_remains *remains, const chain_part *part, ring_found *found,
+                          larder_ring_report *report) {
+    const record_runs *runs = &remains->runs;
+    uint64_t oldest = remains->oldest, given = remains->given;
     uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header), before = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const record_run *run = &runs->items[i];
@@ -612,8 +624,6 @@ static void found_of_part(const ring_records *records, const ring_header *header
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = ring_published_end(header) / records->data_bytes;
     if (lap > RING_OFFSET_MAX / 2 / records->data_bytes) lap = 0;
-    uint64_t given = found->next_sequence - found->skipped - 1;
-    if (given > confirmed) given = confirmed;
     if (!part) {
         found->end = found->oldest = (lap + 1) * records->data_bytes;
         bool is_known = oldest && given >= oldest && given - oldest + 1 > report->cut;
@@ -635,59 +645,80 @@ static void found_of_part(const ring_records *records, const ring_header *header
                                  : lap * records->data_bytes + start;
 }
 
+/** What there is of a file, before any of it is chosen. */
+typedef struct survey {
+    ring_remains remains;
+    state_hints hints;
+    uint64_t highest, skipped;
+    /** What is missing may be what a power cut took. */
+    bool is_explained;
+} survey;
+
+static larder_status survey_file(const ring_records *records, const ring_header *header,
+                                 const recovery_case *known, survey *out) {
+    *out = (survey){.hints = hints_of(records, header, known)};
+    const state_hints *hints = &out->hints;
+    record_runs *runs = &out->remains.runs;
+    larder_status status =
+        larder_record_runs_scan(records, header, hints->synced, hints->generation, runs);
+    if (status) {
+        larder_record_runs_free(runs);
+        return status;
+    }
+    record_runs_chain(runs);
+    uint64_t highest = runs->count ? runs->items[runs->count - 1].last : 0;
+    out->highest = highest;
+    uint64_t next = recovered_next(records, header, known, highest, &out->skipped);
+    out->remains.next = next - out->skipped;
+    out->remains.given = confirmed_given(header, known, &hints->oldest, highest);
+    if (out->remains.given >= out->remains.next) out->remains.given = out->remains.next - 1;
+    out->is_explained =
+        hints->is_cut && !(hints->is_protected && highest <= ring_published_newest(header));
+
+    // What the header gave up stays given up.
+    uint64_t lower = oldest_hint_lower(hints->oldest);
+    if (lower > next) lower = 0;
+    size_t first = 0;
+    while (first < runs->count && runs->items[first].last < lower) first++;
+    if (first < runs->count) record_run_trim(records, &runs->items[first], lower);
+    runs->count -= first;
+    if (runs->count) memmove(runs->items, runs->items + first, runs->count * sizeof *runs->items);
+    out->remains.oldest = oldest_number(header, hints, runs, known->lap_bytes);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_remains_find(const ring_records *records, const ring_header *header,
+                                       const recovery_case *known, ring_remains *out) {
+    survey found;
+    larder_status status = survey_file(records, header, known, &found);
+    *out = found.remains;
+    // Then messages that did not arrive have overwritten them, perhaps.
+    if (found.is_explained && out->runs.count && known->overwrites) out->oldest = 0;
+    return status;
+}
+
 larder_status larder_ring_recover(const ring_records *records, const ring_header *header,
                                   const recovery_case *known, ring_found *found,
                                   larder_ring_report *report) {
-    bool is_cut = known->trust == RECOVERY_POWER_CUT;
-    uint32_t header_damaged = report->header_damaged;
     memset(report, 0, sizeof *report);
-    report->header_damaged = header_damaged;
+    report->header_damaged = known->is_damaged;
     report->was_closed = header_is_closed(header);
-    // A header that something else than a power cut made so.
-    state_hints hints = {.overwrites = known->overwrites};
-    bool is_possible = !known->is_established || header_is_possible(header);
-    if (!is_possible) is_cut = false;
-    if (known->is_established && (header_damaged || LOAD(header->state.epoch) == 0)) {
-        is_cut = false;
-        hints.oldest = oldest_hint_of_damaged(header);
-    } else {
-        hints = hints_of(records, header, known->overwrites);
-        hints.is_believable = is_possible;
-    }
-    record_runs runs;
-    larder_status status =
-        larder_record_runs_scan(records, header, hints.synced, hints.generation, &runs);
-    if (status) {
-        larder_record_runs_free(&runs);
-        return status;
-    }
-    larder_record_runs_chain(&runs);
-    uint64_t highest = runs.count ? runs.items[runs.count - 1].last : 0;
-
-    uint64_t skipped;
-    uint64_t next = recovered_next(records, header, known, highest, &skipped);
-
-    // What the header gave up stays given up.
-    report->state_damaged = runs.count > 0 && !hints.oldest.is_known && !hints.oldest.number;
-    uint64_t lower = oldest_hint_lower(hints.oldest);
-    if (lower > next) lower = 0;
-    size_t first = 0;
-    while (first < runs.count && runs.items[first].last < lower) first++;
-    if (first < runs.count) record_run_trim(records, &runs.items[first], lower);
-    runs.count -= first;
-    if (runs.count) memmove(runs.items, runs.items + first, runs.count * sizeof *runs.items);
+    survey all;
+    larder_status status = survey_file(records, header, known, &all);
+    if (status) return status;
+    record_runs runs = all.remains.runs;
+    const state_hints *hints = &all.hints;
+    report->state_damaged = all.highest > 0 && !hints->oldest.is_known && !hints->oldest.number;
 
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;
-    if (keeps && is_cut) keeps = choose_prefix(&runs, &hints, &part);
-    *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
-    bool is_explained = is_cut && !(hints.is_protected && highest <= ring_published_newest(header));
-    uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
-    if (is_explained && keeps && known->overwrites) oldest = 0;
-    uint64_t confirmed = confirmed_given(header, known, &hints.oldest, highest);
-    found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, confirmed, found, report);
+    if (keeps && hints->is_cut) keeps = choose_prefix(&runs, hints, &part);
+    if (all.is_explained && keeps && known->overwrites) all.remains.oldest = 0;
+    uint64_t next = all.remains.next + all.skipped;
+    *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = all.skipped};
+    found_of_part(records, header, &all.remains, keeps ? &part : NULL, found, report);
     // A power cut takes what was not synced, and what that overwrote, without any damage.
-    if (is_explained) found->damaged = 0;
+    if (all.is_explained) found->damaged = 0;
     runs.count = keeps ? part.last - part.first + 1 : 0;
     if (keeps) memmove(runs.items, runs.items + part.first, runs.count * sizeof *runs.items);
     found->kept = runs;

@@ -279,6 +279,13 @@ typedef struct ring_counters {
     together with the `count` messages that are here they are no more than the numbers given. */
 ring_counters larder_ring_counters_of(const ring_opened *opened, uint64_t given, uint64_t count,
                                       uint64_t skipped, uint64_t lost);
+/** The lock is held. */
+static inline void ring_store_counters(larder_ring *ring, ring_counters counters) {
+    ring_opened *opened = &ring->header->opened;
+    STORE(opened->removed, counters.removed);
+    STORE(opened->skipped, counters.skipped);
+    STORE(opened->lost, counters.lost);
+}
 /** The lock must be held. */
 ring_view larder_ring_view_get(const larder_ring *ring);
 /** The oldest offset now; what was copied before this call from below it may be torn. */
@@ -390,12 +397,33 @@ typedef struct recovery_case {
     bool overwrites;
     /** Its backup says that it was synced before: a header that is gone was damaged. */
     bool is_established;
+    /** Its fixed header was. */
+    bool is_damaged;
     uint64_t cursors_maximum;
+    /** What positions are counted modulo; more than there are bytes of a truncated file. */
+    uint64_t lap_bytes;
 } recovery_case;
+/** What may have become of the pages that the last writer wrote. */
+recovery_trust larder_ring_trust(const ring_header *header, const larder_os_facts *facts);
 
 larder_status larder_ring_recover(const ring_records *records, const ring_header *header,
                                   const recovery_case *known, ring_found *found,
                                   larder_ring_report *report);
+
+/** What is intact in a file, whatever happened to it. */
+typedef struct ring_remains {
+    /** In order of number, without what the header gave up; for the caller to free. */
+    record_runs runs;
+    /** Number of the oldest message that the file held, which is missing if no run begins with it;
+        0 if it may have been overwritten as well. */
+    uint64_t oldest;
+    /** The highest number that was given, as far as it is certain. */
+    uint64_t given;
+    /** No number from here on was, as far as the file says. */
+    uint64_t next;
+} ring_remains;
+larder_status larder_ring_remains_find(const ring_records *records, const ring_header *header,
+                                       const recovery_case *known, ring_remains *out);
 
 /** Takes a state that no walk is needed for: of a file that only a kill left open, in the same
     start of the machine. Every record that it leads to is looked at, which is a handful.
@@ -442,16 +470,13 @@ static inline uint64_t oldest_hint_lower(oldest_hint hint) {
     return hint.number > hint.removed_through ? hint.number : hint.removed_through + 1;
 }
 
-/** @param lap_bytes what positions are counted modulo; more than `records` has of a truncated file.
-    */
+/** @param lap_bytes as in recovery_case. */
 oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                                     const ring_header *header);
 
 /** All runs of intact records in the data, in order of position. */
 larder_status larder_record_runs_scan(const ring_records *records, const ring_header *header,
                                       uint64_t synced, uint8_t generation, record_runs *runs);
-/** Keeps of the runs those that can have been live together, in order of number. */
-void larder_record_runs_chain(record_runs *runs);
 /** Whether `next` follows `run` with nothing missing between them. */
 bool larder_record_run_joins(const record_run *run, const record_run *next);
 void larder_record_runs_free(record_runs *runs);
@@ -501,6 +526,8 @@ void larder_ring_free(larder_ring *ring);
 ring_cursor_slot *larder_ring_cursor_slots(const larder_ring *ring);
 bool larder_cursor_slot_is_taken(const ring_cursor_slot *slot);
 uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot);
+/** The highest number that a cursor has acknowledged. */
+uint64_t larder_ring_cursors_maximum(const ring_cursor_slot *slots, uint64_t count);
 
 // Syncing -----------------------------------------------------------------------------------------
 

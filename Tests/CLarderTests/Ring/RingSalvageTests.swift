@@ -79,6 +79,36 @@ struct RingSalvageTests {
     #expect(salvaged.isSound)
   }
 
+  @Test(arguments: [false, true], [30, 100])
+  func whatIsMissingInFrontOfTheFirstMessageIsLostAndWasNotOverwritten(
+    overwrite: Bool, appended: Int
+  ) throws {
+    let ring = try Ring(url, data: 2000, overwrite: overwrite)
+    for _ in 0..<appended { _ = try? ring.append(length: 9) }
+    let before = try ring.statistics
+    ring.close()
+    let live = RingImage(bytes: try url.bytes()).live
+    for record in live.prefix(3) { try url.flip(at: record.offset + 3) }
+    let report = try salvage()
+    #expect(report.intact == before.count - 3 && report.lost == 3)
+    let salvaged = try Ring(target).statistics
+    #expect(salvaged.lost == 3 && salvaged.overwritten == before.overwritten)
+    #expect(salvaged.next_sequence == before.next_sequence)
+  }
+
+  @Test func ofARingWithoutAnyRecordAllIsLost() throws {
+    let ring = try Ring(url, data: 2000)
+    try ring.append(lengths: repeatElement(9, count: 30))
+    ring.close()
+    let live = RingImage(bytes: try url.bytes()).live
+    for record in live { try url.flip(at: record.offset + 3) }
+    let report = try salvage()
+    #expect(report.intact == 0 && report.lost == 30)
+    let salvaged = try Ring(target)
+    #expect(try salvaged.statistics.lost == 30)
+    #expect(try salvaged.append(length: 9) == 31)
+  }
+
   @Test func aRingWithoutItsHeaderIsSalvagedByItsBackup() throws {
     let ring = try Ring(url, data: 2000)
     try ring.append(lengths: 0..<30)

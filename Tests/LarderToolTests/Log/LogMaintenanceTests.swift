@@ -155,6 +155,16 @@ struct LogMaintenanceTests {
     #expect(try Tool.run("log", "cat", target).text == lines.joined())
   }
 
+  @Test func salvageSaysThatTheOldestMessageWasLost() throws {
+    try damage(1)
+    let target = directory.file("saved.larder").path
+    let run = try Tool.run("log", "salvage", log, target)
+    #expect(run.code == 1)
+    #expect(run.text.contains("1 message lost") && !run.text.contains("nothing was lost"))
+    let saved = try Tool.run("log", "stat", "--json", target).object
+    #expect(saved["lost"] as? Int == 1 && saved["overwritten"] as? Int == 0)
+  }
+
   @Test func salvageOfADamagedLogSavesTheRestAndSaysWhatWasLost() throws {
     try damage(250)
     try damage(750)

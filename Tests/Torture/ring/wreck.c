@@ -121,7 +121,9 @@ static bool salvage_contents(torture *run, const wreck *self, const char *path, 
         EXPECT_STATUS(run, larder_ring_open(self->target, &reading, NULL, &ring), LARDER_OK) &&
         read_contents(run, self, ring, out) &&
         EXPECT(run, out->count == report.intact, "salvage tells of %" PRIu64 ", and has %" PRIu64,
-               report.intact, out->count);
+               report.intact, out->count) &&
+        // A walk of a file counts the holes again that it had told of.
+        (out == self->after || verify_figures(run, self, ring, out));
     larder_ring_close(ring);
     return good;
 }
