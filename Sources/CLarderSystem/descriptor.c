@@ -128,6 +128,11 @@ larder_status larder_os_parent_open(const char *path, int *folder, const char **
     parent[length] = 0;
     larder_status status =
         larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, folder);
+#if defined(O_PATH)
+    // It may be entered but not read: what lies in it can be reached all the same.
+    if (status == EACCES)
+        status = larder_os_descriptor_open(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0, folder);
+#endif
     free(parent);
     return status;
 }

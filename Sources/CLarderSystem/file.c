@@ -156,6 +156,40 @@ void larder_os_unblock_file_size_signal(bool was_blocked) {
     (void)pthread_sigmask(SIG_UNBLOCK, &limit, NULL);
 }
 
+#if defined(FALLOC_FL_KEEP_SIZE) && defined(FALLOC_FL_PUNCH_HOLE)
+enum { RESERVES = FALLOC_FL_KEEP_SIZE, RELEASES = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE };
+
+/** Blocks come or go, as `mode` says. A signal undoes a call, on some file systems: what is done at
+    once becomes less each time, so that a timer does not keep this from its end.
+    @return EINTR if there is no end to them. */
+static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
+    enum { LEAST_BYTES = 64 << 10, TRIES = 100 };
+    uint64_t piece = bytes;
+    for (int tries = 0; bytes > 0 && tries < TRIES;) {
+        if (piece > bytes) piece = bytes;
+        if (fallocate(file, mode, (off_t)offset, (off_t)piece) == 0) {
+            offset += piece;
+            bytes -= piece;
+            tries = 0;
+        } else if (errno != EINTR) {
+            return errno;
+        } else if (piece > LEAST_BYTES) {
+            piece = (piece / 2 + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES;
+        } else {
+            tries++;
+        }
+    }
+    return bytes == 0 ? LARDER_OK : EINTR;
+}
+#else
+enum { RESERVES, RELEASES };
+
+static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
+    (void)file, (void)mode, (void)offset, (void)bytes;
+    return ENOTSUP;
+}
+#endif
+
 larder_status larder_os_file_reserve(int file, uint64_t bytes) {
     FAIL_AT("fallocate");
     larder_status allowed = larder_os_file_size_check(bytes);
@@ -171,33 +205,11 @@ larder_status larder_os_file_reserve(int file, uint64_t bytes) {
     if (errno != ENOTSUP && errno != EINVAL) return errno;
     return file_fill(file, bytes);
 #else
-    int result;
-    do result = fallocate(file, 0, 0, (off_t)bytes);
-    while (result != 0 && errno == EINTR);
-    if (result == 0) return LARDER_OK;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-    return file_fill(file, bytes);
+    larder_status status = change_blocks(file, 0, 0, bytes);
+    return status == EINTR || status == EOPNOTSUPP || status == ENOSYS ? file_fill(file, bytes)
+                                                                       : status;
 #endif
 }
-
-#if defined(FALLOC_FL_KEEP_SIZE) && defined(FALLOC_FL_PUNCH_HOLE)
-enum { RESERVES = FALLOC_FL_KEEP_SIZE, RELEASES = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE };
-
-/** Blocks come or go, and the file stays as long as it is. */
-static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
-    int result;
-    do result = fallocate(file, mode, (off_t)offset, (off_t)bytes);
-    while (result != 0 && errno == EINTR);
-    return result == 0 ? LARDER_OK : errno;
-}
-#else
-enum { RESERVES, RELEASES };
-
-static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
-    (void)file, (void)mode, (void)offset, (void)bytes;
-    return ENOTSUP;
-}
-#endif
 
 larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes) {
     FAIL_AT("fallocate behind");
@@ -363,18 +375,46 @@ larder_status larder_os_file_sync_lower(int file) {
 #endif
 }
 
-larder_status larder_os_file_sync_parent(const char *path) {
-    int folder;
+larder_status larder_os_parent_open_to_sync(const char *path, int *folder) {
     const char *name;
-    larder_status status = larder_os_parent_open(path, &folder, &name);
+    larder_status status = larder_os_parent_open(path, folder, &name);
 #if defined(__APPLE__)
-    // The sandbox may have let the program have this one file, and then there is no more to be
-    // done.
-    if (status == EPERM) return LARDER_OK;
+    // The sandbox may have let the program have this one file, or its folder may be entered but not
+    // read, and then there is no more to be done.
+    if (status == EPERM || status == EACCES) return LARDER_OK;
 #endif
-    if (status) return status;
-    status = larder_os_folder_sync(folder);
-    close(folder);
+    return status;
+}
+
+/** All of the file system that an open file, or folder, is in. */
+static larder_status sync_file_system(int file) {
+#if defined(__linux__)
+    FAIL_AT("syncfs");
+    int result;
+    do result = syncfs(file);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    return LARDER_OK;
+#endif
+}
+
+larder_status larder_os_file_sync_name(int file, int folder) {
+    // What may be entered but not read cannot be synced by itself.
+    larder_status status = folder < 0 ? EBADF : larder_os_folder_sync(folder);
+    return status == EBADF ? sync_file_system(file) : status;
+}
+
+larder_status larder_os_file_sync_parent(const char *path) {
+    int folder, file = -1;
+    larder_status status = larder_os_parent_open_to_sync(path, &folder);
+    if (!status) status = folder < 0 ? EBADF : larder_os_folder_sync(folder);
+    larder_os_file_close(folder);
+    if (status != EBADF) return status;
+    status = larder_os_descriptor_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0, &file);
+    if (!status) status = sync_file_system(file);
+    larder_os_file_close(file);
     return status;
 }
 

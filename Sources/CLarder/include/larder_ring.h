@@ -24,11 +24,13 @@
     a ring that was not shut down with a sync, it cannot be told from what a power cut tore while
     it was being overwritten: then the messages in front of it are given up, too, which the report
     says (`cut`). Until the ring is opened for writing, larder_ring_salvage still copies them.
-    **Failed syncs.** A sync of the device that failed (EIO, ENOSPC, ENOMEM, EMFILE, or what else
-    fdatasync, or the opening and fsync of the folder, return) may have left pages that the system
+    **Failed syncs.** A sync of the device that failed (EIO, ENOSPC, ENOMEM, or what else fdatasync,
+    or fsync of the folder, return) may have left pages that the system
     takes for written. Larder stores to them again before it trusts a later sync, in whatever
     process of the same boot that is made. The failure of a sync that a caller asked for, or that
-    was made in the background, stays: each later one on the handle returns it. Append goes on.
+    was made in the background, stays: each later one on the handle returns it. Append goes on. The
+    first sync of a new file opens its folder, too: without a descriptor (EMFILE), or where that is
+    gone, it asks the device for nothing, and the next one tries again.
     **Copies.** A file that was copied while it was written to may have parts of different moments.
     Its intact messages are kept as larder_ring_salvage keeps them, with holes between them that
     count as lost; opening it gives up nothing that salvage would have found. A file whose inode is
@@ -179,6 +181,8 @@ typedef struct larder_ring_detail {
     A file that is not a ring is left alone. One that is there already is opened for writing only if
     the effective user or root owns it and not every user may write to it, unless the options trust
     other users, and never if it has a second name, a hard link; reading is not restricted.
+    For a handle that only reads, an empty file is none (ENOENT), and so is one that a writer is
+    just making.
     The open maps the file's capacity, which is no more than its size: address space, no memory.
 
     @param options NULL takes an existing file with its own capacity and policy.

@@ -318,7 +318,7 @@ static larder_status ring_replace(larder_ring *target, const ring_place *place) 
     }
     target->is_temporary = false;
     // If we crash here, or the sync fails, the next opener's first sync syncs the folder.
-    status = larder_os_folder_sync(place->folder);
+    status = larder_os_file_sync_name(target->file, place->folder);
     if (status) return status;
     target->is_named = true;
     larder_ring_store_backup(target);

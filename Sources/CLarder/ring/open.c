@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "larder_os_fork.h"
@@ -573,9 +574,31 @@ static bool ring_was_cut_short(const larder_ring *ring, const larder_os_facts *f
            larder_ring_trust(&header, facts) == RECOVERY_POWER_CUT;
 }
 
+/** Reads the fixed header of a file that is not empty.
+    @return as larder_ring_fixed_read; ENOENT for who only reads, while a writer is making it. */
+static larder_status ring_read_fixed(larder_ring *ring, larder_os_facts *facts,
+                                     fixed_state *state) {
+    enum { LOOKS = 100 };
+    larder_status status = LARDER_OK;
+    for (int look = 0; look < LOOKS; look++) {
+        status = larder_ring_fixed_read(ring->file, facts->bytes, &ring->fixed, state);
+        bool is_short = !status && facts->bytes < ring->fixed.capacity_bytes;
+        if (!ring->read_only || (status != LARDER_EFOREIGN && !is_short)) break;
+        // Whoever makes it has it locked, and it is blank until its header is written. If that was
+        // written, or the lock released, between two looks, the next one finds it.
+        bool is_written = larder_os_file_is_locked(ring->file);
+        if (is_written && state->is_blank) return ENOENT;
+        if (!is_written && look > 0) break;
+        if (look > 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        larder_status again = larder_os_file_facts_get(ring->file, facts);
+        if (again) return again;
+    }
+    return status;
+}
+
 static larder_status ring_open_file(larder_ring *ring, const char *path,
                                     const larder_ring_options *options, larder_ring_detail *detail,
-                                    bool is_new) {
+                                    bool *is_made) {
     larder_os_facts facts;
     larder_status status = larder_os_file_facts_get(ring->file, &facts);
     if (status) return status;
@@ -587,7 +610,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     }
     fixed_state state = {.is_backup = false};
     if (facts.bytes > 0) {
-        status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
+        status = ring_read_fixed(ring, &facts, &state);
         detail_of_fixed(detail, &ring->fixed);
         if (!status && options->created_ns && options->created_ns != ring->fixed.created_ns)
             return LARDER_EREPLACED;
@@ -595,9 +618,11 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
             state.is_blank = larder_ring_creation_was_torn(ring->file, facts.bytes, options);
     }
     if (facts.bytes == 0 || (status == LARDER_EFOREIGN && state.is_blank)) {
-        if (ring->read_only) return LARDER_EFOREIGN;
+        // Nothing yet: a writer makes it a log, or has just made it.
+        if (ring->read_only) return facts.bytes == 0 ? ENOENT : LARDER_EFOREIGN;
         // A missing file would have been ENOENT: nothing says how large to make this one.
         if (options->capacity_bytes == 0) return LARDER_EINVALID;
+        *is_made = true;
         // Zeros that are longer than the new file would leave its backup in the middle.
         if (facts.bytes > 0) status = larder_os_file_truncate(ring->file, 0);
         else status = LARDER_OK;
@@ -606,13 +631,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         if (!status) status = larder_ring_create(ring->file, options, first);
         // Else one power cut after another would give them again.
         if (!status && first > 1) status = larder_os_file_sync(ring->file);
-        if (status) {
-            // Leave no half-made file: ours goes, and one that was there is empty again.
-            if (is_new) (void)larder_os_file_remove(path);
-            else (void)larder_os_file_truncate(ring->file, 0);
-            return status;
-        }
-        status = larder_os_file_facts_get(ring->file, &facts);
+        if (!status) status = larder_os_file_facts_get(ring->file, &facts);
         if (!status) status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
     }
     if (status) return status;
@@ -670,11 +689,14 @@ larder_status larder_ring_open_made(int made, const char *path, const larder_rin
     ring->clock_context = options->clock_context;
     larder_ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
     status = ring_lock_page_make(ring);
-    bool is_new = false;
+    bool is_new = false, is_made = false;
     if (!status) status = ring_file_open(path, options, detail, &ring->file, &is_new);
-    if (!status) status = ring_open_file(ring, path, options, detail, is_new);
+    if (!status) status = ring_open_file(ring, path, options, detail, &is_made);
     if (status) {
         larder_os_file_unmap(ring->map, ring->map_bytes);
+        // Leave no half-made file: ours goes, and one that was there is empty again.
+        if (is_new) (void)larder_os_file_remove(path);
+        else if (is_made) (void)larder_os_file_truncate(ring->file, 0);
         if (!ring->read_only && ring->file >= 0) larder_os_file_unlock(ring->file);
         larder_os_file_close(ring->file);
         larder_ring_free(ring);

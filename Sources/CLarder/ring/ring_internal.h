@@ -200,7 +200,7 @@ struct larder_ring {
     bool has_sync_thread;
     bool stops_sync_thread;
     bool is_shut;
-    /** The first failure of a sync stays: after it the kernel may have dropped what it could not
+    /** The first failure of the device stays: after it the kernel may have dropped what it could not
         write, and a later success would prove nothing. */
     larder_status sync_failure;
     /** Callers who wait for a sync now, and who did when the last one set out; how long that took.
@@ -547,7 +547,8 @@ typedef struct ring_marking {
 /** Before a sync: reserves numbers, and makes dirty again what a failed one left. The lock is held.
     */
 ring_marking larder_ring_mark_begin(larder_ring *ring);
-/** The file, and with the first sync its name, to the device. */
+/** The file, and with the first sync its name, to the device. If that failed, `sync_failures` is
+    not that of the marking any more; else there was no descriptor for the folder. */
 larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marking);
 /** After it: what it allows. The lock is held. */
 void larder_ring_mark_end(larder_ring *ring, ring_marking marking);

@@ -16,6 +16,9 @@
 /** No system has smaller pages. */
 #define PAGE_BYTES ((uint64_t)4096)
 
+/** After this time the background asks again for a descriptor that could not be had. */
+#define RETRY_NS ((int64_t)10000000)
+
 void larder_ring_sync_init(larder_ring *ring, int64_t interval_ns) {
     pthread_mutex_init(&ring->device_mutex, NULL);
     pthread_mutex_init(&ring->sync_mutex, NULL);
@@ -64,11 +67,19 @@ static void ring_redirty(larder_ring *ring) {
 }
 
 larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marking) {
+    int folder = -1;
     pthread_mutex_lock(&ring->device_mutex);
-    larder_status status = larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
-    // With the first sync the name has to get there, too.
-    if (!status && !ring->is_named && !ring->is_temporary)
-        status = larder_os_file_sync_parent(ring->path);
+    // With the first sync the name has to get there, too. Where there is no descriptor for that, the
+    // device was asked for nothing, and the next sync tries again.
+    const bool names = !ring->is_named && !ring->is_temporary;
+    larder_status status = names ? larder_os_parent_open_to_sync(ring->path, &folder) : LARDER_OK;
+    if (status) {
+        pthread_mutex_unlock(&ring->device_mutex);
+        return status;
+    }
+    status = larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
+    if (!status && names) status = larder_os_file_sync_name(ring->file, folder);
+    larder_os_file_close(folder);
     if (status) atomic_fetch_add_explicit(&ring->sync_failures, 1, memory_order_relaxed);
     else if (LOAD(ring->sync_failures) != marking->failures) status = EIO;
     pthread_mutex_unlock(&ring->device_mutex);
@@ -147,7 +158,7 @@ static void sync_gather(larder_ring *ring) {
     }
 }
 
-/** The system call. `sync_mutex` is held, and given up over it. */
+/** The system call, whose failure stays. `sync_mutex` is held, and given up over it. */
 static larder_status sync_unlocked(larder_ring *ring, const ring_marking *marking) {
     pthread_mutex_unlock(&ring->sync_mutex);
     int64_t start = larder_os_monotonic_ns();
@@ -155,7 +166,7 @@ static larder_status sync_unlocked(larder_ring *ring, const ring_marking *markin
     int64_t took = larder_os_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_took_ns = took;
-    if (status) ring->sync_failure = status;
+    if (status && LOAD(ring->sync_failures) != marking->failures) ring->sync_failure = status;
     return status;
 }
 
@@ -324,7 +335,8 @@ static void *sync_loop(void *context) {
         if (wants_mark && ring->is_syncing) {
             pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
         } else if (wants_mark) {
-            (void)sync_mark(ring, 0);
+            if (sync_mark(ring, 0) && !ring->sync_failure)
+                (void)larder_os_condition_wait(&ring->sync_wanted, &ring->sync_mutex, RETRY_NS);
         } else if (!is_dirty) {
             pthread_cond_wait(&ring->sync_wanted, &ring->sync_mutex);
         } else if (larder_os_condition_wait(&ring->sync_wanted, &ring->sync_mutex,
@@ -334,7 +346,12 @@ static void *sync_loop(void *context) {
             ring_unlock(ring);
             while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
             uint64_t synced;
-            if (!ring->sync_failure) (void)sync_quietly(ring, &synced);
+            if (!ring->sync_failure && sync_quietly(ring, &synced) &&
+                ring_lock(ring) == LARDER_OK) {
+                // If it stays for want of a descriptor, the next interval tries again.
+                ring->is_dirty = true;
+                ring_unlock(ring);
+            }
         }
     }
     pthread_mutex_unlock(&ring->sync_mutex);

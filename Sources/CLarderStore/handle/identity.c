@@ -83,6 +83,8 @@ static larder_status open_lock(store_identity *identity, uint32_t mode) {
                                      larder_lock_mode(mode), &identity->lock_file);
     if (status == EEXIST) return EAGAIN;
     if (!status) status = larder_os_file_lock(identity->lock_file);
+    // Whoever has the lock owns the file.
+    if (status) identity->made_lock = false;
     if (status) return status;
     // Whoever made it may have removed it again meanwhile.
     status = larder_os_file_facts_get(identity->lock_file, &facts);
@@ -132,12 +134,14 @@ bool larder_identity_is_foreign(const store_identity *identity) {
 
 void larder_identity_undo(store_identity *identity) {
     int folder;
-    if (!identity->made_lock || identity->lock_file < 0) return;
-    if (larder_identity_folder(identity, &folder) == LARDER_OK) {
+    bool has_made = identity->made_lock && identity->lock_file >= 0;
+    if (has_made && larder_identity_folder(identity, &folder) == LARDER_OK) {
         (void)!larder_os_file_remove_in(folder, "lock");
         larder_os_file_close(folder);
     }
-    larder_identity_unlock(identity, false);
+    if (has_made) larder_identity_unlock(identity, false);
+    // Unless somebody has put something into it.
+    if (identity->made_folder) (void)!larder_os_folder_remove(identity->path);
 }
 
 larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock_text *past,

@@ -15,8 +15,8 @@ typedef struct store_identity {
     const volatile uint8_t *not_forked;
     /** The one descriptor of an idle store. */
     int lock_file;
-    /** This handle has made its file. */
-    bool made_lock;
+    /** This handle has made its file, and the folder. */
+    bool made_lock, made_folder;
     /** The start of the machine that the lock's file names. */
     char boot[33];
     /** The log up to there is on the device, for all that the lock's file says, and its sum. */

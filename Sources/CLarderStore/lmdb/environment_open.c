@@ -132,6 +132,7 @@ static bool is_refused(larder_status status) {
     case EPERM:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case ELOOP:
     case EISDIR:
     case LARDER_EFOREIGN:
@@ -148,9 +149,12 @@ static larder_status open_files_of_lmdb(environment *env, unsigned flags) {
     mdb_filehandle_t file;
     larder_os_facts facts;
     int code = larder_os_standard_occupy();
+    // It makes its table of readers as long as that is to be.
+    const bool was_blocked = larder_os_block_file_size_signal();
     if (!code)
         code = mdb_env_open(env->lmdb, larder_environment_folder_path(env), flags,
                             (mdb_mode_t)env->mode);
+    larder_os_unblock_file_size_signal(was_blocked);
     larder_os_standard_vacate();
     if (code == ENOENT || code == ENOTDIR) return LARDER_EREPLACED;
     if (code || mdb_env_get_fd(env->lmdb, &file) != 0) return larder_environment_status(code);

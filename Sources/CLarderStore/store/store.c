@@ -151,6 +151,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
         return ENOENT;
     uint32_t mode = store->options.mode;
     larder_status status = larder_os_folder_make(store->identity.path, mode | (mode & 0444u) >> 2);
+    store->identity.made_folder = !status;
     if (status != EEXIST) return status;
     status = larder_os_folder_list(store->identity.path, has_foreign_name, NULL);
     if (!status && larder_identity_is_foreign(&store->identity)) return LARDER_EFOREIGN;
@@ -474,7 +475,10 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     else if (!status) status = open_to_write(store, &found);
     if (store != NULL) store->options.progress = NULL;
     if (!status) *out = store;
-    else if (store != NULL) store_free(store);
+    // Leave nothing where no store could be made.
+    else if (store != NULL && store->identity.path != NULL && data_path_exists(store) == ENOENT)
+        larder_identity_undo(&store->identity);
+    if (status && store != NULL) store_free(store);
     if (detail != NULL) *detail = status ? found : (larder_store_detail){0};
     return status;
 }

@@ -90,7 +90,8 @@ larder_status larder_os_file_find(const larder_os_facts *file, const char *path)
     if something else is there, or it was deleted. */
 larder_status larder_os_file_check_place(int file, const larder_os_facts *facts, const char *path);
 /** Opens the folder that holds `path`.
-    @param folder receives the folder, -1 on failure.
+    @param folder receives the folder, -1 on failure; where it may be entered but not read, one that
+           cannot be listed or synced (EBADF).
     @param name receives the last component of `path`, which is a part of that. */
 larder_status larder_os_parent_open(const char *path, int *folder, const char **name);
 /** The same, to change what lies there beside an open file.
@@ -159,7 +160,13 @@ larder_status larder_os_map_sync(int file, uint8_t *map, uint64_t bytes);
 /** What somebody else synced with fsync(2), as LMDB does, from the drive to its medium. Nothing to
     do but on Apple systems. */
 larder_status larder_os_file_sync_lower(int file);
-/** The name of a file just made or renamed: syncs the folder that holds `path`. */
+/** Opens the folder that holds `path` for larder_os_file_sync_name.
+    @param folder receives -1, too, where the system lets nobody have it. */
+larder_status larder_os_parent_open_to_sync(const char *path, int *folder);
+/** The name of an open file, or folder, that was just made or renamed: syncs the folder that holds
+    it, or where that may be entered but not read, the whole file system. */
+larder_status larder_os_file_sync_name(int file, int folder);
+/** Both, of what is at `path`. */
 larder_status larder_os_file_sync_parent(const char *path);
 
 /** Takes the writer's lock, which belongs to the open file and not to the process, so that a second

@@ -507,6 +507,79 @@ static void marking(torture *run, const char *path) {
     holds(run, path, 4, 9);
 }
 
+// Making a log ------------------------------------------------------------------------------------
+
+enum { LOOKS = 3 };
+
+static struct {
+    const char *path;
+    int count;
+    larder_status found[LOOKS];
+} looks;
+
+static void look_at_it(const char *call, const void *what) {
+    larder_ring *ring = NULL;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    (void)what;
+    bool makes = strcmp(call, "system fallocate") == 0 || strcmp(call, "system pwrite") == 0;
+    if (!makes || looks.count == LOOKS) {
+        return;
+    }
+    call_hook = NULL;
+    looks.found[looks.count++] = larder_ring_open(looks.path, &reading, NULL, &ring);
+    larder_ring_close(ring);
+    call_hook = look_at_it;
+}
+
+static void making(torture *run, const char *path) {
+    const struct {
+        const char *call;
+        int nth;
+        larder_status error, opened;
+    } fails[] = {{"system mmap", 1, ENOMEM, ENOMEM},
+                 {"getcwd", 1, EIO, EIO},
+                 // A signal each time.
+                 {"system fallocate", -1, EINTR, LARDER_OK}};
+    larder_ring_options options = ring_options(1 << 20, LARDER_RING_OVERWRITE);
+    larder_ring *ring = NULL;
+    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
+        for (int is_there = 0; is_there < 2; is_there++) {
+            (void)unlink(path);
+            EXPECT(run, !is_there || write_file(path, "", 0), "cannot write the file");
+            torture_note(run, "a log is made, and %s fails", fails[i].call);
+            larder_fault_set(fails[i].call, fails[i].nth, fails[i].error);
+            GIVES(larder_ring_open(path, &options, NULL, &ring), fails[i].opened);
+            larder_fault_set(NULL, 0, 0);
+            int64_t left = fails[i].opened ? is_there - 1 : 1 << 20;
+            EXPECT(run, size_of_file(path) == left, "%lld bytes are left, not %lld",
+                   (long long)size_of_file(path), (long long)left);
+            larder_ring_close(ring);
+        }
+    }
+    // Nothing yet, while it is empty and while it is blank.
+    (void)unlink(path);
+    looks.path = path;
+    looks.count = 0;
+    call_hook = look_at_it;
+    GIVES(larder_ring_open(path, &options, NULL, &ring), LARDER_OK);
+    call_hook = NULL;
+    EXPECT(run,
+           looks.count == LOOKS && looks.found[0] == ENOENT && looks.found[1] == ENOENT &&
+               looks.found[2] == LARDER_OK,
+           "%d looks, which gave %d, %d and %d", looks.count, looks.found[0], looks.found[1],
+           looks.found[2]);
+    // Its folder cannot be opened now, or not for reading.
+    GIVES(put(ring, 1), LARDER_OK);
+    larder_fault_set("system openat", 1, EMFILE);
+    GIVES(larder_ring_sync(ring), EMFILE);
+    larder_fault_set("system openat", 1, EACCES);
+    GIVES(larder_ring_sync(ring), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    larder_ring_close(ring);
+    holds(run, path, 1, 1);
+    (void)unlink(path);
+}
+
 void ring_calls(torture *run, void *context) {
     char path[600], other[600];
     (void)context;
@@ -517,6 +590,7 @@ void ring_calls(torture *run, void *context) {
     syncing(run, path);
     marking(run, path);
     if (failing_call_count > 0) {
+        making(run, path);
         reserving(run, path);
         names(run, path);
         torn_files(run, path);

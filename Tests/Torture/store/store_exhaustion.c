@@ -275,13 +275,40 @@ static void full_disk(torture *run, void *context) {
 }
 #endif
 
+/** A store is made under each limit, or nothing. */
+static void file_size_limits(torture *run) {
+    const char *path = torture_path(run, "limited");
+    struct rlimit before, now;
+    getrlimit(RLIMIT_FSIZE, &before);
+    now = before;
+    for (now.rlim_cur = 4096; now.rlim_cur <= 1 << 20; now.rlim_cur += now.rlim_cur / 3) {
+        larder_store *store = NULL;
+        larder_store_item item;
+        torture_note(run, "RLIMIT_FSIZE of %llu", (unsigned long long)now.rlim_cur);
+        setrlimit(RLIMIT_FSIZE, &now);
+        larder_status status = larder_store_open(path, NULL, NULL, &store), flushed = LARDER_OK;
+        if (!status) {
+            larder_store_item_init(&item, (larder_bytes){"key", 3}, (larder_bytes){"value", 5});
+            (void)!larder_store_put(store, &item, NULL);
+            flushed = larder_store_flush(store);
+        }
+        larder_store_close(store);
+        setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT(run, status == LARDER_OK || (status == EFBIG && access(path, F_OK) != 0),
+               "open gave %d", status);
+        EXPECT(run, flushed == LARDER_OK || flushed == EFBIG, "flush gave %d", flushed);
+        remove_tree(path);
+    }
+}
+
 static void file_size_limit(torture *run, void *context) {
     pantry *self = context;
     if (!pantry_begin(run, self)) {
         return;
     }
-    torture_note(run, "RLIMIT_FSIZE");
     signal(SIGXFSZ, SIG_DFL); // Which ends the process, if it is raised.
+    file_size_limits(run);
+    torture_note(run, "RLIMIT_FSIZE of an open store");
     struct rlimit before, now;
     getrlimit(RLIMIT_FSIZE, &before);
     now = before;
