@@ -536,8 +536,8 @@ enum {
     @param flags LARDER_STORE_PEEK, LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO, or-ed.
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
-    @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
-            is one but its record or the pages on the path are damaged; LARDER_EREPLACED if what is
+    @return LARDER_OK; LARDER_EINVALID for an unknown flag; LARDER_ENOTFOUND if there is none or it
+            has expired; LARDER_EDAMAGED if there is one but its record or the pages on the path are damaged; LARDER_EREPLACED if what is
             not mapped yet is not there any more;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
             LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
@@ -746,7 +746,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *s
 /** The limits as they are now. */
 LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
 /** Sets the limits; the next checkpoint enforces them, which is asked for now if they are exceeded;
-    at once that of larder_store_flush. Until it has, writers that bring more wait. */
+    at once that of larder_store_flush. Until it has, writers that bring more wait.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
 

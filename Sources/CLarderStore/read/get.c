@@ -201,10 +201,12 @@ static void count_read(figures *counts, uint32_t flags, larder_status status) {
 larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t flags,
                                larder_store_entry *entry) {
     enum { ATTEMPTS = 16 };
+    const uint32_t known =
+        LARDER_STORE_PEEK | LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
     larder_status status;
     for (int attempt = 1;; attempt++) {
         finding found = {.seen = NULL};
-        status = store_enter(store);
+        status = flags & ~known ? LARDER_EINVALID : store_enter(store);
         if (!status) status = find(store, key, &found);
         if (!status) status = read_finding(store, key, flags, &found, entry);
         if (found.seen) status = larder_environment_confirm(found.seen, status);

@@ -4,6 +4,11 @@
 #ifndef LARDER_BASE_H
 #define LARDER_BASE_H
 
+// Pointers may have 32 bits, as in watches.
+#ifndef __SIZEOF_INT128__
+#error "Larder needs a processor of 64 bits."
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 

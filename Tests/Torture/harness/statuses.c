@@ -350,7 +350,7 @@ static const store_call store_calls[] = {
     {"flush", larder_store_flush, LARDER_EREADONLY},
     {"maintain", larder_store_maintain, LARDER_EREADONLY},
     {"formats_set", call_format, LARDER_EREADONLY},
-    {"limits_set", call_limits, LARDER_OK},
+    {"limits_set", call_limits, LARDER_EREADONLY},
     {"trim", call_trim, LARDER_EREADONLY},
     {"remove_expired", call_remove_expired, LARDER_EREADONLY},
     {"statistics_get", call_store_statistics, LARDER_OK},
@@ -418,6 +418,7 @@ static void batches_and_cursors(torture *run, larder_store *store) {
     void *retained = NULL;
     GIVES(larder_store_retain_value(&entry, &retained), LARDER_EINVALID);
     GIVES(larder_store_get(store, bytes_of_text("none"), 0, &entry), LARDER_ENOTFOUND);
+    GIVES(larder_store_get(store, bytes_of_text("none"), 1u << 30, &entry), LARDER_EINVALID);
     GIVES(larder_store_contains(store, bytes_of_text("none")), LARDER_ENOTFOUND);
     larder_store_query query;
     larder_store_query_init(&query);
