@@ -82,8 +82,9 @@ enum {
     /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
         makes if it is missing. Where that file can be neither made nor written, on a full or
         read-only file system or with read permission alone, where data.mdb is another user's
-        (without LARDER_STORE_TRUST_OTHERS), or where a process with another C library uses it, it
-        does without, and writes nothing at all. Then it keeps no snapshot from a writer, which
+        (without LARDER_STORE_TRUST_OTHERS), or where a process with another C library uses it, or
+        one of another PID namespace with this one's number, it does without, and writes nothing at
+        all. Then it keeps no snapshot from a writer, which
         neither sees it nor waits for it: each call sees a state that was, or gives LARDER_EBUSY
         where a writer was faster sixteen times, a cursor ends with that if a writer has gone on,
         and segments that were read stay mapped until the handle is closed, with their space on

@@ -167,6 +167,7 @@ void larder_environment_end_writing(environment *env) {
     env->is_guarded = false;
     larder_tree_guard_end(&env->guard);
     larder_environment_reset_idle(env, false);
+    if (atomic_load(&env->has_no_table)) (void)!larder_environment_wake(env, true);
     larder_registry_unlock();
 }
 

@@ -62,6 +62,8 @@ typedef struct place {
     uint32_t generation;
     /** It sees a state that is protected: by LMDB's table, or because LMDB is closed. */
     _Atomic bool is_live;
+    /** The number of that state. */
+    _Atomic uint64_t transaction;
     /** The number in the meta page that the next transaction will write; NULL if nothing was read.
         */
     const uint64_t *newer;
@@ -112,6 +114,9 @@ struct environment {
     uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
+    /** Places of this process, which writes, are not in LMDB's table: another process has its number
+        there. No transaction begins that could overwrite what they see. */
+    _Atomic bool has_no_table;
     /** The file is this user's, or one that is trusted. */
     bool is_own;
     /** LMDB has no table of readers. Then a compaction may put another file in the place of this

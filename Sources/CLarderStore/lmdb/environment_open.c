@@ -179,6 +179,8 @@ enum {
     FIRST_KIND_PLACE = 1,
     /** Where a writer says that it waits. */
     FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
+    /** One for each number that a process may have. */
+    FIRST_NUMBER_PLACE = 1 << 20,
     KIND_WAITS = 500
 };
 
@@ -204,6 +206,23 @@ static bool has_others(int file, uint64_t first) {
            larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1, false);
 }
 
+/** LMDB knows processes by their numbers, and locks the place of that number when it reads first. In
+    another PID namespace a process may have the same one: whoever is the second has no place, and
+    closing LMDB would take those of the first.
+    @return LARDER_EBUSY if another process has it. */
+static larder_status number_take(int file) {
+    const uint64_t number = (uint64_t)getpid();
+    if (!larder_os_file_locks_places()) return LARDER_OK;
+    if (larder_os_file_is_place_locked(file, number, 1, false)) return LARDER_EBUSY;
+    return larder_os_file_lock_place(file, gate_place + FIRST_NUMBER_PLACE + number, false);
+}
+
+/** At once, where a child of fork(2) has the file, too. */
+static void number_give(int file) {
+    if (larder_os_file_locks_places())
+        larder_os_file_unlock_place(file, gate_place + FIRST_NUMBER_PLACE + (uint64_t)getpid());
+}
+
 static larder_status environment_of_lmdb(environment *env, unsigned flags) {
     int dead, code = mdb_env_create(&env->lmdb);
     if (code) return larder_environment_status(code);
@@ -225,7 +244,7 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
 
 /** Opens it where nobody else opens or closes it.
     @param gate to be kept, on success.
-    @return LARDER_ELIBRARY if a process with other mutexes has it open. */
+    @return LARDER_ELIBRARY if a process with other mutexes has it open; LARDER_EBUSY. */
 static larder_status open_behind_gate(environment *env, int gate) {
     larder_status status = gate_enter(gate);
     if (status) return status;
@@ -233,7 +252,13 @@ static larder_status open_behind_gate(environment *env, int gate) {
     if (has_others(gate, FIRST_KIND_PLACE) ||
         (!atomic_load(&env->has_writer) && has_others(gate, FIRST_WAITING_PLACE)))
         status = LARDER_ELIBRARY;
+    larder_status numbered = status ? status : number_take(gate);
+    const bool has_number = numbered == LARDER_OK;
+    const bool has_no_table = numbered == LARDER_EBUSY && atomic_load(&env->has_writer);
+    if (!has_no_table) status = numbered;
+    atomic_store(&env->has_no_table, has_no_table);
     if (!status) status = environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD);
+    if (status && has_number) number_give(gate);
     // It ends when the file is closed. Where it cannot be had, nobody is told.
     if (!status)
         (void)!larder_os_file_lock_place(
@@ -309,6 +334,8 @@ void larder_environment_close_lmdb(environment *env) {
     if (env->gate >= 0) (void)!gate_enter(env->gate);
     mdb_env_close(env->lmdb);
     env->lmdb = NULL;
+    if (env->gate >= 0 && !atomic_load(&env->has_no_table)) number_give(env->gate);
+    atomic_store(&env->has_no_table, false);
     if (env->gate >= 0) larder_os_file_unlock_place(env->gate, gate_place);
     larder_os_file_close(env->gate);
     larder_os_file_unmap(env->lock_head, LOCK_FILE_LEAST_BYTES);
@@ -329,9 +356,11 @@ static void close_lmdb(environment *env) {
 static bool has_older_readers(environment *env) {
     MDB_envinfo info;
     if (mdb_env_info(env->lmdb, &info) != 0) return true;
-    for (place *other = NULL; (other = place_next(env, other));)
-        if (other->is_live && other->txn && mdb_txn_id(other->txn) != info.me_last_txnid)
-            return true;
+    for (place *other = NULL; (other = place_next(env, other));) {
+        bool is_seen = other->txn || atomic_load(&env->has_no_table);
+        uint64_t sees = other->txn ? mdb_txn_id(other->txn) : atomic_load(&other->transaction);
+        if (other->is_live && is_seen && sees != info.me_last_txnid) return true;
+    }
     return false;
 }
 
@@ -339,7 +368,7 @@ static bool has_older_readers(environment *env) {
 static larder_status wake(environment *env) {
     larder_status status = open_lmdb(env);
     for (place *other = NULL; !status && (other = place_next(env, other));)
-        if (other->is_live)
+        if (other->is_live && !atomic_load(&env->has_no_table))
             status =
                 larder_environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
     if (status && env->lmdb) close_lmdb(env);

@@ -95,7 +95,7 @@ larder_status larder_environment_newest(environment *env, tree *out) {
 
 /** As mdb_txn_renew, for a place that may have no transaction yet. */
 static int place_renew_txn(environment *env, place *taken) {
-    if (!env->lmdb) return MDB_PANIC;
+    if (!env->lmdb || atomic_load(&env->has_no_table)) return MDB_PANIC;
     if (taken->txn) return mdb_txn_renew(taken->txn);
     // Then no slot can be had, or what is there must do.
     if (larder_environment_mutexes(env, false)) return MDB_READERS_FULL;
@@ -126,6 +126,7 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
     } else if (!code) {
         *transaction = mdb_txn_id(taken->txn);
     }
+    if (!status) atomic_store(&taken->transaction, *transaction);
     if (!status) atomic_store(&taken->is_live, true);
     atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
     return status;
@@ -368,6 +369,9 @@ uint64_t larder_environment_oldest_reader(environment *shared) {
     for (place *other = NULL; (other = place_next(shared, other));) {
         (void)atomic_load_explicit(&other->is_taken, memory_order_acquire);
         (void)atomic_load_explicit(&other->is_renewing, memory_order_acquire);
+        bool is_seen = !atomic_load(&shared->has_no_table) || !atomic_load(&other->is_live);
+        if (!is_seen && atomic_load(&other->transaction) < oldest)
+            oldest = atomic_load(&other->transaction);
     }
     return oldest;
 }

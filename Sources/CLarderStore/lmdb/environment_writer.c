@@ -2,6 +2,7 @@
 /** @file environment_writer.c
     The one transaction that writes, and how the maps grow. */
 #include <sys/mman.h>
+#include <time.h>
 
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
@@ -144,6 +145,26 @@ larder_status larder_environment_row(environment *env, MDB_txn *txn, MDB_dbi mai
     return code == MDB_NOTFOUND ? LARDER_OK : larder_environment_status(code);
 }
 
+/** Waits, where LMDB does not know of them, until this process's readers let another transaction
+    begin: what a state leads to stays as it is over the two that follow it.
+    @return LARDER_OK; LARDER_EBUSY if one keeps an older state. */
+static larder_status environment_await_readers(environment *env) {
+    enum { ATTEMPTS = 100, KEPT = 2 };
+    for (int attempt = 0; atomic_load(&env->has_no_table); attempt++) {
+        bool is_kept = false;
+        larder_environment_begin_change(env);
+        for (place *other = NULL; (other = place_next(env, other));)
+            is_kept |= atomic_load(&other->is_live) &&
+                       atomic_load(&other->transaction) + KEPT <= env->guarded.transaction;
+        larder_environment_end_change(env);
+        if (!is_kept) break;
+        if (attempt == ATTEMPTS) return LARDER_EBUSY;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        larder_environment_reset_idle(env, true);
+    }
+    return LARDER_OK;
+}
+
 larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;
     if (env->is_damaged) return LARDER_EDAMAGED;
@@ -153,6 +174,7 @@ larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi 
     larder_environment_reset_idle(env, true);
     larder_status status = larder_environment_wake(env, false);
     if (!status) status = larder_environment_mutexes(env, true);
+    if (!status) status = environment_await_readers(env);
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);

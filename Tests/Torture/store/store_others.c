@@ -381,6 +381,45 @@ static void holes(torture *run, const char *path) {
     larder_store_close(store);
 }
 
+/** A process of another PID namespace has this one's number in LMDB's table. */
+static void numbers(torture *run, const char *path) {
+    char table[700];
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    larder_store_cursor *cursor = NULL;
+    larder_store_query query;
+    larder_store_entry entry = {0};
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    GIVES(looked_at(run, path), LARDER_OK);
+    snprintf(table, sizeof table, "%s/lock.mdb", path);
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)getpid(), .l_len = 1};
+    int file = open(table, O_RDWR | O_CLOEXEC);
+    EXPECT(run, file >= 0 && fcntl(file, F_OFD_SETLK, &lock) == 0, "no lock");
+    GIVES(looked_at(run, path), LARDER_OK);
+    GIVES(opened(path, 0, 0600, &detail, &store), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_query_init(&query);
+    GIVES(larder_store_cursor_open(store, &query, &cursor), LARDER_OK);
+    larder_status status = LARDER_OK;
+    for (int i = 0; i < 5 && !status; i++) {
+        status = put(store, "other");
+        if (!status) status = larder_store_flush(store);
+    }
+    EXPECT(run, status == LARDER_EBUSY, "behind a cursor's back flushes gave %d", status);
+    GIVES(larder_store_cursor_next(cursor, &entry), LARDER_OK);
+    GIVES(larder_store_cursor_next(cursor, &entry), LARDER_END);
+    larder_store_cursor_close(cursor);
+    for (int i = 0; i < 5; i++) {
+        GIVES(put(store, "other"), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+    }
+    GIVES(looked_at(run, path), LARDER_OK);
+    larder_store_close(store);
+    GIVES(looked_at(run, path), LARDER_OK);
+    (void)close(file);
+}
+
 typedef struct scene {
     const char *name;
     bool needs_root;
@@ -392,7 +431,7 @@ static const scene scenes[] = {
     {"links", false, links},     {"read locks", true, read_locks},
     {"mutexes", false, mutexes}, {"strangers", false, strangers},
     {"tables", false, tables},   {"write locks", false, write_locks},
-    {"holes", false, holes},
+    {"holes", false, holes},     {"another process with this one's number", false, numbers},
 };
 
 static void play(torture *run, void *context) {
