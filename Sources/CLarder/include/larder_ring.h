@@ -51,8 +51,8 @@
     KiB, or where messages were, in less time than one sync takes; or if it overwrites the whole
     ring, or removes all of it for its age, between two calls of larder_ring_sync_through or
     larder_ring_append_synced.
-    **Signals.** A signal handler may call none of these functions: the thread that it interrupts may
-    hold the ring's lock, and an append in the handler then waits for it for ever. Have a thread
+    **Signals.** A signal handler may call none of these functions: the thread that it interrupts
+    may hold the ring's lock, and an append in the handler then waits for it for ever. Have a thread
     wait for signals (sigwait), or write(2) to a pipe that a thread reads. Of a process that
     crashes, every message whose append has returned is in the file as it is.
     **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.

@@ -200,8 +200,8 @@ struct larder_ring {
     bool has_sync_thread;
     bool stops_sync_thread;
     bool is_shut;
-    /** The first failure of the device stays: after it the kernel may have dropped what it could not
-        write, and a later success would prove nothing. */
+    /** The first failure of the device stays: after it the kernel may have dropped what it could
+        not write, and a later success would prove nothing. */
     larder_status sync_failure;
     /** Callers who wait for a sync now, and who did when the last one set out; how long that took.
         */

@@ -69,8 +69,8 @@ static void ring_redirty(larder_ring *ring) {
 larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marking) {
     int folder = -1;
     pthread_mutex_lock(&ring->device_mutex);
-    // With the first sync the name has to get there, too. Where there is no descriptor for that, the
-    // device was asked for nothing, and the next sync tries again.
+    // With the first sync the name has to get there, too. Where there is no descriptor for that,
+    // the device was asked for nothing, and the next sync tries again.
     const bool names = !ring->is_named && !ring->is_temporary;
     larder_status status = names ? larder_os_parent_open_to_sync(ring->path, &folder) : LARDER_OK;
     if (status) {

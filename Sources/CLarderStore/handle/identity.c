@@ -140,8 +140,6 @@ void larder_identity_undo(store_identity *identity) {
         larder_os_file_close(folder);
     }
     if (has_made) larder_identity_unlock(identity, false);
-    // Unless somebody has put something into it.
-    if (identity->made_folder) (void)!larder_os_folder_remove(identity->path);
 }
 
 larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock_text *past,

@@ -538,8 +538,8 @@ enum {
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
     @return LARDER_OK; LARDER_EINVALID for an unknown flag; LARDER_ENOTFOUND if there is none or it
-            has expired; LARDER_EDAMAGED if there is one but its record or the pages on the path are damaged; LARDER_EREPLACED if what is
-            not mapped yet is not there any more;
+            has expired; LARDER_EDAMAGED if there is one but its record or the pages on the path are
+            damaged; LARDER_EREPLACED if what is not mapped yet is not there any more;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
             LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
             processes, are held by entries and cursors: release some.

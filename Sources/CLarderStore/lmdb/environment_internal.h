@@ -114,8 +114,8 @@ struct environment {
     uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
-    /** Places of this process, which writes, are not in LMDB's table: another process has its number
-        there. No transaction begins that could overwrite what they see. */
+    /** Places of this process, which writes, are not in LMDB's table: another process has its
+        number there. No transaction begins that could overwrite what they see. */
     _Atomic bool has_no_table;
     /** The file is this user's, or one that is trusted. */
     bool is_own;

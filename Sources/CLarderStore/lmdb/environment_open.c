@@ -206,9 +206,9 @@ static bool has_others(int file, uint64_t first) {
            larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1, false);
 }
 
-/** LMDB knows processes by their numbers, and locks the place of that number when it reads first. In
-    another PID namespace a process may have the same one: whoever is the second has no place, and
-    closing LMDB would take those of the first.
+/** LMDB knows processes by their numbers, and locks the place of that number when it reads first.
+    In another PID namespace a process may have the same one: whoever is the second has no place,
+    and closing LMDB would take those of the first.
     @return LARDER_EBUSY if another process has it. */
 static larder_status number_take(int file) {
     const uint64_t number = (uint64_t)getpid();

@@ -158,6 +158,14 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
+/** Leaves nothing where no store could be made. */
+static void folder_undo(larder_store *store) {
+    if (data_path_exists(store) != ENOENT) return;
+    larder_identity_undo(&store->identity);
+    // Unless somebody has put something into it.
+    if (store->identity.made_folder) (void)!larder_os_folder_remove(store->identity.path);
+}
+
 /** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. A
     damaged page is for those who need what is on it. */
 static void resume_use(larder_store *store, const tree *from) {
@@ -495,9 +503,7 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     else if (!status) status = open_to_write(store, &found);
     if (store != NULL) store->options.progress = NULL;
     if (!status) *out = store;
-    // Leave nothing where no store could be made.
-    else if (store != NULL && store->identity.path != NULL && data_path_exists(store) == ENOENT)
-        larder_identity_undo(&store->identity);
+    else if (store != NULL && store->identity.path != NULL) folder_undo(store);
     if (status && store != NULL) store_free(store);
     if (detail != NULL) *detail = status ? found : (larder_store_detail){0};
     return status;
