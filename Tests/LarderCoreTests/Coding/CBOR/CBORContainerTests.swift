@@ -166,6 +166,48 @@ import Testing
     #expect(written == #"{"n": {"b": 2}}"#)
   }
 
+  @Test func aContainerAddsToTheWholeValueBeforeItAsInJSON() throws {
+    let map = Written { encoder in
+      var whole = encoder.singleValueContainer()
+      try whole.encode(["a": 1, "b": 2])
+      var more = encoder.container(keyedBy: Name.self)
+      try more.encode(3, forKey: "b")
+      try more.encode(4, forKey: "c")
+    }
+    let list = Written { encoder in
+      var whole = encoder.singleValueContainer()
+      try whole.encode([1, 2])
+      var more = encoder.unkeyedContainer()
+      #expect(more.count == 2)
+      try more.encode(3)
+    }
+    let value = Written { encoder in
+      var container = encoder.container(keyedBy: Name.self)
+      try container.encode(map, forKey: "map")
+      try container.encode(["a": [list]], forKey: "both")
+      var nested = container.nestedContainer(keyedBy: Name.self, forKey: "both")
+      var inner = nested.nestedUnkeyedContainer(forKey: "a")
+      try inner.encode(map)
+      try map.encode(to: container.superEncoder())
+    }
+    let one = #"{"a": 1, "b": 3, "c": 4}"#
+    #expect(
+      try text(value.body)
+        == #"{"map": \#(one), "both": {"a": [[1, 2, 3], \#(one)]}, "super": \#(one)}"#)
+    let json = try JSONDecoder().decode(CBORValue.self, from: JSONEncoder().encode(value))
+    #expect(try cbor(json, deterministic: true) == cbor(value, deterministic: true))
+  }
+
+  @Test func whatIsAddedBehindASetKeepsItsPlace() throws {
+    let written = try text { encoder in
+      var whole = encoder.singleValueContainer()
+      try whole.encode(Set(4...9))
+      var more = encoder.unkeyedContainer()
+      try more.encode(1)
+    }
+    #expect(written == "[4, 5, 6, 7, 8, 9, 1]")
+  }
+
   @Test func anEntryThatFailsIsTakenBack() throws {
     struct Thrown: Error {}
     let bomb = Written { encoder in

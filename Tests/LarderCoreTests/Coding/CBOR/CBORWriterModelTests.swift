@@ -19,13 +19,7 @@ struct CBORWriterModelTests {
     }
     var content = Content.nothing
 
-    /// Whether it is a nested container, which the same call for the same key finds again.
-    let isNested: Bool
-
-    init(_ content: Content = .nothing, isNested: Bool = false) {
-      self.content = content
-      self.isNested = isNested
-    }
+    init(_ content: Content = .nothing) { self.content = content }
 
     func value(for key: Name) -> Model? {
       if case .map(let pairs) = content { pairs.first { $0.key == key }?.value } else { nil }
@@ -144,20 +138,14 @@ struct CBORWriterModelTests {
         try container.encode(number, forKey: key)
         model.append(leaf, key)
       case 2:
-        var nested = Model(.map([]), isNested: true)
-        if let earlier, case .map = earlier.content {
-          guard earlier.isNested else { return }
-          nested = earlier
-        }
+        var nested = Model(.map([]))
+        if let earlier, case .map = earlier.content { nested = earlier }
         containers.append(
           .keyed(container.nestedContainer(keyedBy: Name.self, forKey: key), nested))
         model.append(nested, key)
       case 3:
-        var nested = Model(.list([]), isNested: true)
-        if let earlier, case .list = earlier.content {
-          guard earlier.isNested else { return }
-          nested = earlier
-        }
+        var nested = Model(.list([]))
+        if let earlier, case .list = earlier.content { nested = earlier }
         containers.append(.unkeyed(container.nestedUnkeyedContainer(forKey: key), nested))
         model.append(nested, key)
       case 4:

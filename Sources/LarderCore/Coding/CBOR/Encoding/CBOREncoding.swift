@@ -26,12 +26,14 @@ struct CBOREncoding: Encoder {
 }
 
 extension CBORWriter {
-  /// Makes a container of the place of a value. A second one of the same kind is the same one.
+  /// Makes a container of the place of a value. A second one of the same kind is the same one, and
+  /// so is one behind a whole value of that kind.
   func become(_ kind: Kind, _ item: CBORItem, _ path: CBORPath?) {
     guard isCurrent(item) else { return }
     let record = items + Int(item.index)
     if record.pointee.kind == kind { return }
     guard record.pointee.kind == .pending, item.index >= firstMovable else {
+      if item.index >= firstMovable, reopen(Int(item.index), as: kind) { return }
       return fail(unusable(path, "A value asked for two kinds of containers."))
     }
     record.pointee.kind = kind

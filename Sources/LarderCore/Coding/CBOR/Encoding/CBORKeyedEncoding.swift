@@ -94,10 +94,12 @@ struct CBORKeyedEncoding<Key: CodingKey>: CBORKeyedEncodingContainer {
   private func open(_ kind: CBORWriter.Kind, _ key: Key) -> CBOREncoding {
     let path = CBORPath(path, key)
     do {
-      let mark = try begin(key)
-      if mark.mayRepeatKey, let earlier = writer.container(kind, in: item, at: mark) {
-        writer.rollBack(item, to: mark)
-        return CBOREncoding(writer: writer, item: earlier, path: path)
+      var mark = try begin(key)
+      if mark.mayRepeatKey {
+        if let earlier = writer.takeBack(kind, in: item, begunAt: mark) {
+          return CBOREncoding(writer: writer, item: earlier, path: path)
+        }
+        mark = try begin(key)
       }
       let nested = writer.open(kind, keyBytes: mark.keyEnd - mark.count)
       end(mark)

@@ -95,11 +95,20 @@ extension CBORWriter {
     return hasher.finalize()
   }
 
-  /// The container that was opened before under the key of an entry: a type and its superclass may
-  /// both add to it, as they may with Foundation's encoders.
-  func container(_ kind: Kind, in parent: CBORItem, at mark: Mark) -> CBORItem? {
-    nested(in: parent, at: mark).first { items[$0].kind == kind }
-      .map { CBORItem(index: Int32(truncatingIfNeeded: $0), serial: items[$0].serial) }
+  /// Takes back an entry that was begun, and looks for a container that is there under its key: a
+  /// type and its superclass may both add to it, as they may with Foundation's encoders.
+  @inline(never)
+  func takeBack(
+    _ kind: Kind, in parent: CBORItem, begunAt mark: Mark
+  ) -> CBORItem? {
+    let opened = nested(in: parent, at: mark)
+    let key = Array(UnsafeBufferPointer(start: bytes + mark.count, count: mark.keyEnd - mark.count))
+    rollBack(parent, to: mark)
+    if kind == .pending || !opened.isEmpty {
+      return opened.first { items[$0].kind == kind || reopen($0, as: kind) }
+        .map { CBORItem(index: Int32(truncatingIfNeeded: $0), serial: items[$0].serial) }
+    }
+    return adopt(kind, under: key, in: parent)
   }
 
   /// Keeps the containers under that key from being found again: another value takes their place.
