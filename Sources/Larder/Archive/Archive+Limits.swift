@@ -71,7 +71,7 @@ extension Archive {
   }
 
   /// The most encoded bytes that the elements in memory have together. 0 and less: none is
-  /// kept there.
+  /// kept there; and none ever is that is an object.
   ///
   /// What is too much leaves before the assignment returns.
   ///
@@ -79,10 +79,15 @@ extension Archive {
   public var maximumMemorySize: DataSize {
     get { DataSize(bytes: memoryLimit.load(ordering: .relaxed)) }
     set {
-      let bytes = max(0, newValue.bytes)
+      let bytes = Self.bytesInMemory(newValue)
       memoryLimit.store(bytes, ordering: .relaxed)
       memory.costLimit = bytes
     }
+  }
+
+  /// No bytes of objects: whoever read one could change what is in memory, and not what is stored.
+  static func bytesInMemory(_ size: DataSize) -> Int {
+    Element.self is AnyObject.Type ? 0 : max(0, size.bytes)
   }
 
   private func changeMaximumDiskSize(_ size: DataSize?) throws {

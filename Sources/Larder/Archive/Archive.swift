@@ -20,7 +20,9 @@ public import Synchronization
 /// ```
 ///
 /// The primary key is the element's `id`. Recently accessed elements are kept in memory too, and
-/// are returned again without being decoded.
+/// are returned again without being decoded. Objects are not: each read of an element whose type
+/// is a class decodes another object, so what is done to one changes nothing until it is stored.
+/// (An object that is a *property* of a structure is shared by whoever reads it from memory.)
 ///
 /// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
 /// was accessed least recently leaves for what is written.
@@ -129,7 +131,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     companion = configuration.companion
     batchLimit = Int(clamping: min(8 << 20, configuration.journalCapacity / 8))
     memory = ArchiveCell.makeMemory(configuration)
-    memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
+    memoryLimit = Atomic(Self.bytesInMemory(configuration.maximumMemorySize))
     room = ArchiveRoom(limit: configuration.maximumDiskSize)
     try checkIndexes(opened.there, progress: configuration.openingProgress)
     if !isReadOnly { try room.enforce(store, expires: expiration != .never) }

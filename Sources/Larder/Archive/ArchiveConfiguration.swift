@@ -19,7 +19,7 @@ public struct ArchiveConfiguration: Sendable {
   public var maximumDiskSize: DataSize?
 
   /// The most encoded bytes that the elements have that are kept in memory too; 1 MiB by
-  /// default. 0 and less: none is kept there.
+  /// default. 0 and less: none is kept there; and none ever is that is an object.
   public var maximumMemorySize: DataSize = 1.megabytes
 
   /// How long elements live, counted from when they were written or last accessed;

@@ -173,4 +173,55 @@ struct ArchiveTests {
     #expect("\(archive)".hasSuffix("(\(place.path))"))
     #expect(archive.directoryURL.path == place.path)
   }
+
+  @Test(arguments: [false, true]) func whatIsReadOfAnObjectIsWhatIsStored(isIndexed: Bool) throws {
+    let notes = try place.open(
+      ArchiveNote.self, indexes: isIndexed ? [ArchiveIndex("stars", \.stars)] : [])
+    let written = ArchiveNote(1, 1)
+    try notes.insert(all: [written, ArchiveNote(2, 50)])
+    written.stars = 98
+    for _ in 0..<2 {
+      let read = try #require(try notes.element(forID: 1))
+      #expect(read.stars == 1)
+      read.stars = 99
+      #expect(try notes.query.results().map(\.stars) == [1, 50])
+      #expect(try notes.where { $0.stars == 1 }.results().map(\.stars) == [1])
+      #expect(try notes.query.max(\.stars) == 50)
+    }
+    notes.maximumMemorySize = 1.megabytes
+    _ = try notes.element(forID: 1)
+    #expect(notes.memoryCount == 0)
+    let changed = try #require(try notes.element(forID: 1))
+    changed.stars = 3
+    try notes.update(changed)
+    #expect(try notes.element(forID: 1)?.stars == 3)
+  }
+}
+
+/// An element that is an object, and can be changed by all that have it.
+private final class ArchiveNote: Codable, Identifiable, Sendable {
+  private enum Keys: CodingKey { case id, stars }
+  let id: Int
+  private let count: Locked<Int>
+
+  var stars: Int {
+    get { count.withLock { $0 } }
+    set { count.withLock { $0 = newValue } }
+  }
+
+  init(_ id: Int, _ stars: Int) {
+    self.id = id
+    count = Locked(stars)
+  }
+
+  convenience init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Keys.self)
+    self.init(try values.decode(Int.self, forKey: .id), try values.decode(Int.self, forKey: .stars))
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: Keys.self)
+    try values.encode(id, forKey: .id)
+    try values.encode(stars, forKey: .stars)
+  }
 }
