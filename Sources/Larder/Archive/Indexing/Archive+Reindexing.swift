@@ -69,14 +69,15 @@ extension Archive {
     // Of a store that lost what it said about itself nothing is taken for done.
     let said = ArchiveFormat(number: try store.statistics().content_format)
     let isResumed = said?.isBuilding == true
-    if movesKeys, !isResumed { try checkMovedKeys() }
+    if isAlone { try checkElements(movesKeys: movesKeys && !isResumed, progress) }
     let wereCurrent = indexState.areCurrent.exchange(false, ordering: .acquiringAndReleasing)
     do { try store.setContentFormat(next.changing.number) } catch {
       indexState.areCurrent.store(wereCurrent, ordering: .releasing)
       throw error
     }
     try writeAll(isAlone: isAlone, isResumed: isResumed, movesKeys: movesKeys, progress)
-    try checkUniqueness(progress)
+    // Others may have written meanwhile.
+    if !isAlone, hasUniqueIndexes { try checkUniqueness(progress) }
     try store.setContentFormat(next.number)
     try useIndexes(next.number)
   }

@@ -126,13 +126,15 @@ extension Archive {
   /// A key as a message has it.
   private func shown(_ key: UnsafeRawBufferPointer) -> String {
     // What is no key of this type is shown as its bytes.
-    if let id = try? keyCoder.decode(key) {
-      let text = (id as? String).map(\.debugDescription) ?? "\(id)"
-      return text.count <= 200 ? text : text.prefix(200) + "…"
-    }
+    if let id = try? keyCoder.decode(key) { return shown(id) }
     let digits = key.prefix(100).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
     return "0x" + digits.joined() + (key.count > 100 ? "…" : "")
+  }
+
+  func shown(_ id: Element.ID) -> String {
+    let text = (id as? String).map(\.debugDescription) ?? "\(id)"
+    return text.count <= 200 ? text : text.prefix(200) + "…"
   }
 }

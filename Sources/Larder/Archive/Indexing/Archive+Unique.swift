@@ -20,7 +20,7 @@ extension Archive {
     if !hasUniqueIndexes { return [] }
     var unique: [StoreIndexValue] = []
     for (index, value) in zip(declaredIndexes, values) where index.isUnique(for: element) {
-      if value.bytes.count >= ArchiveIndex<Element>.maximumCount { throw tooLong(index) }
+      if value.bytes.count >= ArchiveIndex<Element>.maximumCount { throw tooLong(index, element) }
       unique.append(value)
     }
     return unique
@@ -39,51 +39,85 @@ extension Archive {
       """)
   }
 
-  /// Looks whether what the unique indexes hold is that, after they were built.
+  /// Refuses unique indexes of values that several elements have.
   ///
-  /// - Throws: `.duplicate` with the number of elements that would have to go.
-  func checkUniqueness(_ progress: StoreProgressReport?) throws {
-    for index in declaredIndexes where index.isUnique {
-      var selection = StoreSelection()
-      selection.index = index.number
-      selection.indexFormat = 0
-      var cursor = try StoreCursor(store, selection)
-      var (last, count, done) = ([UInt8](), 0, UInt64(0))
-      var isFirst = true
-      while try cursor.next({ entry in
-        done += 1
-        if done % 256 == 0, let progress, !progress(done, done) { throw CancellationError() }
-        if entry.indexValue.count >= ArchiveIndex<Element>.maximumCount { throw tooLong(index) }
-        let isSame = !isFirst && entry.indexValue.elementsEqual(last)
-        isFirst = false
-        if !isSame { last = [UInt8](entry.indexValue) }
-        if isSame, index.isUnique(for: try decode(entry)) { count += 1 }
-      }) {}
-      if count > 0 { throw notUnique(index, count) }
+  /// - Parameters:
+  ///   - prepare: Is given each element and its key first.
+  ///   - isStrict: An element of an earlier version that cannot be migrated is an error.
+  /// - Throws: `.duplicate`, with the ids of two elements and the number that would have to go.
+  /// - Complexity: O(elements), twice if some collide; in memory O(values, whatever their length).
+  func checkUniqueness(
+    isStrict: Bool = false, _ progress: StoreProgressReport?,
+    _ prepare: (Element, StoreEntry) throws -> Void = { _, _ in }
+  ) throws {
+    var hashes = Set<Int>()
+    var repeated = Set<Int>()
+    try forEachElement(isStrict: isStrict, progress) { element, entry in
+      try prepare(element, entry)
+      for value in try uniqueValues(of: element) where !hashes.insert(value.hashValue).inserted {
+        repeated.insert(value.hashValue)
+      }
+    }
+    if repeated.isEmpty { return }
+    var owners: [StoreIndexValue: Element.ID] = [:]
+    var collisions: [UInt16: (ids: (Element.ID, Element.ID), count: Int)] = [:]
+    try forEachElement(isStrict: false, progress) { element, _ in
+      for value in try uniqueValues(of: element) where repeated.contains(value.hashValue) {
+        if let owner = owners[value] {
+          collisions[value.index, default: ((owner, element.id), 0)].count += 1
+        } else {
+          owners[value] = element.id
+        }
+      }
+    }
+    for index in declaredIndexes {
+      if let found = collisions[index.number] { throw notUnique(index, found.ids, found.count) }
     }
   }
 
-  private func notUnique(_ index: ArchiveIndex<Element>, _ count: Int) -> LarderError {
+  private func uniqueValues(of element: Element) throws -> [StoreIndexValue] {
+    hasUniqueIndexes ? try uniqueValues(of: element, indexValues(of: element)) : []
+  }
+
+  private func forEachElement(
+    isStrict: Bool, _ progress: StoreProgressReport?,
+    _ body: (Element, StoreEntry) throws -> Void
+  ) throws {
+    let total = UInt64(try store.totals().count)
+    var seen: UInt64 = 0
+    var cursor = try StoreCursor(store, StoreSelection())
+    while try cursor.next({ entry in
+      seen += 1
+      if seen % 256 == 0, let progress, !progress(0, total) { throw CancellationError() }
+      let element: Element
+      do { element = try decode(entry) } catch {
+        if isStrict, !isCurrent(entry.extended) { throw error }
+        return
+      }
+      try body(element, entry)
+    }) {}
+  }
+
+  private func notUnique(
+    _ index: ArchiveIndex<Element>, _ ids: (Element.ID, Element.ID), _ count: Int
+  ) -> LarderError {
     LarderError(
       .duplicate,
       """
       Could not build the unique index "\(index.name)" of \(path): \(count) element\
-      \(count == 1 ? "" : "s") have the same value of \(index.propertyNames) as another one; \
-      \(schema.version > 1 ? Self.migrated : "no element was changed"); open the archive with an \
-      index that is not unique to delete or change them.
+      \(count == 1 ? "" : "s") have the same value of \(index.propertyNames) as another one, such \
+      as those with the primary keys \(shown(ids.0)) and \(shown(ids.1)); no element was changed; \
+      open the archive with an index that is not unique to delete or change them.
       """)
   }
 
-  private static var migrated: String {
-    "all elements have the schema version of now, and earlier releases refuse the folder"
-  }
-
-  private func tooLong(_ index: ArchiveIndex<Element>) -> LarderError {
+  private func tooLong(_ index: ArchiveIndex<Element>, _ element: Element) -> LarderError {
     LarderError(
       .tooLarge,
       """
-      A value of \(index.propertyNames) takes \(ArchiveIndex<Element>.maximumCount) bytes or more, \
-      and the index "\(index.name)" of \(path) is unique, which it can be of shorter ones only.
+      Of the element with the primary key \(shown(element.id)), the value of \
+      \(index.propertyNames) takes \(ArchiveIndex<Element>.maximumCount) bytes or more, and the \
+      index "\(index.name)" of \(path) is unique, which it can be of shorter ones only.
       """)
   }
 }

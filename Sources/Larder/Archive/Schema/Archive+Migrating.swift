@@ -52,23 +52,29 @@ extension Archive {
     return (element, try keyCoder.own(element.id).bytes, try coder.encode(element))
   }
 
-  /// Refuses a migration that gives two elements one primary key, before anything has changed.
+  /// Refuses a migration, or unique indexes, that the elements do not allow, before anything has
+  /// changed: so the release before can still open the folder.
   ///
-  /// - Throws: `.duplicate`.
-  /// - Complexity: O(elements), in memory O(bytes of the keys that change).
-  func checkMovedKeys() throws {
+  /// - Parameters:
+  ///   - movesKeys: Elements of earlier versions may get other primary keys.
+  ///   - progress: Gives back whether to go on.
+  /// - Throws: `.duplicate`, `.tooLarge`, and `.decoding` of an element that cannot be migrated,
+  ///   all with primary keys in the message.
+  /// - Complexity: O(elements), in memory O(bytes of the keys that change) and as
+  ///   ``checkUniqueness(isStrict:_:_:)``.
+  func checkElements(movesKeys: Bool, _ progress: StoreProgressReport?) throws {
+    guard movesKeys || hasUniqueIndexes else { return }
     var moved = Set<[UInt8]>()
-    var cursor = try StoreCursor(store, StoreSelection())
-    while try cursor.next({ entry in
-      guard !isCurrent(entry.extended), let id = try? decode(entry).id,
-        !keyCoder.isForm(entry.key, of: id)
-      else { return }
+    let isStrict = movesKeys && undecodable == .fail
+    try checkUniqueness(isStrict: isStrict, progress) { element, entry in
+      let id = element.id
+      if !movesKeys || isCurrent(entry.extended) || keyCoder.isForm(entry.key, of: id) { return }
       try keyCoder.borrow(id) { key in
         let bytes = [UInt8](key.bytes)
         // No element may move to a key that another has until it moves, too.
         if try store.contains(key) || !moved.insert(bytes).inserted { throw twice(bytes) }
       }
-    }) {}
+    }
   }
 
   /// Two elements would have one primary key.

@@ -243,6 +243,9 @@ struct ArchiveSchemaTests {
     #expect(failure?.code == .decoding)
     #expect(failure?.cause is RecordV3.Refusal)
     #expect(failure?.message.contains("primary key 1") == true, "\(failure?.message ?? "")")
+    let old = try open(RecordV1.self)
+    #expect(try old.everything == (0..<9).map { RecordV1(id: $0) })
+    try old.close()
     var archive = try open(RecordV3.self, schema, indexes: Self.indexes) { $0.undecodable = .skip }
     #expect(try archive.everything.map(\.id) == [0, 2, 3, 4, 6, 7, 8])
     #expect(try archive.unindexedIDs() == [1, 5])
@@ -359,6 +362,11 @@ struct ArchiveSchemaTests {
     let failure = error { try open(RecordV3.self, schema, indexes: Self.indexes) }
     #expect(failure?.code == .duplicate)
     #expect(failure?.message.contains(": 7 elements have") == true, "\(failure?.message ?? "")")
+    #expect(failure?.message.contains("keys 0 and 1;") == true, "\(failure?.message ?? "")")
+    // The release before goes on with it.
+    let old = try open(RecordV1.self)
+    #expect(try old.everything == (0..<9).map { RecordV1(id: $0) } && old.verify().isIntact)
+    try old.close()
     let archive = try open(RecordV3.self, schema)
     #expect(try archive.everything.count == 9)
   }

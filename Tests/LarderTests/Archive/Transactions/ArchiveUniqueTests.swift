@@ -118,6 +118,7 @@ struct ArchiveUniqueTests {
       #expect(failure?.code == .duplicate)
       #expect(failure?.message.contains("\"code\"") == true)
       #expect(failure?.message.contains(": 2 elements have") == true, "\(failure?.message ?? "")")
+      #expect(failure?.message.contains("keys 1 and 2;") == true, "\(failure?.message ?? "")")
     }
     archive = try place.open(indexes: indexes)
     #expect(try archive?.everything == stored)
