@@ -12,6 +12,7 @@ struct StoreCursor: ~Copyable {
   private let cursor: OpaquePointer
   private let store: StoreHandle
   private let owner: any SuspendableHandle.Owner
+  private var refusesDamage = false
 
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
     var opened: OpaquePointer?
@@ -28,6 +29,7 @@ struct StoreCursor: ~Copyable {
     cursor = opened
     self.store = store
     self.owner = owner
+    refusesDamage = selection.refusesDamage
   }
 
   /// Goes over everything, by key.
@@ -58,6 +60,7 @@ struct StoreCursor: ~Copyable {
     if status == LARDER_EMISMATCH { throw store.hasOtherIndexes }
     if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
     try store.check(status, "list the entries of \(store.path)")
+    refusesDamage = selection.refusesDamage
   }
 
   /// Lends the next entry to the body, past any that is damaged: those are counted in
@@ -78,7 +81,10 @@ struct StoreCursor: ~Copyable {
       let status = larder_store_cursor_next(cursor, &entry.raw)
       if status == LARDER_OK { return true }
       if status == LARDER_END { return false }
-      if status == LARDER_EDAMAGED { continue }
+      if status == LARDER_EDAMAGED {
+        if refusesDamage { throw store.hasDamagedIndex }
+        continue
+      }
       if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
       try store.check(status, "list the entries of \(store.path)")
     }
@@ -103,6 +109,9 @@ struct StoreSelection: Sendable {
   var lower: [UInt8] = []
   var upper: [UInt8] = []
   var prefix: [UInt8] = []
+  /// Whether damage is an error. By an index it may be in the way to an entry that is intact, and
+  /// is found by key.
+  var refusesDamage = false
   /// How many entries will be asked for; 0 if nobody knows.
   var expected = 0
 
@@ -184,14 +193,21 @@ struct StoreSelection: Sendable {
   }
 }
 
-/// The cause of an error that says that the indexes in a store are not those that were asked for.
-struct StoreHasOtherIndexes: Error {}
+/// The cause of an error that says that the indexes in a store are not those that were asked for,
+/// or not all of them.
+struct StoreHasOtherIndexes: Error { var areDamaged = false }
 
 extension StoreHandle {
   fileprivate var hasOtherIndexes: LarderError {
     LarderError(
       .configurationMismatch, "The indexes in \(path) are not those that it was opened with.",
       cause: StoreHasOtherIndexes())
+  }
+
+  fileprivate var hasDamagedIndex: LarderError {
+    LarderError(
+      .damaged, "An index in \(path), or an entry that it leads to, is damaged.",
+      cause: StoreHasOtherIndexes(areDamaged: true))
   }
 
   /// Counts the entries that a cursor would give, without a look at each.
@@ -207,6 +223,7 @@ extension StoreHandle {
       selection.withQuery(format) { larder_store_count(store, &$0, UInt64(limit), &count) }
     }
     if status == LARDER_EMISMATCH { throw hasOtherIndexes }
+    if status == LARDER_EDAMAGED, selection.refusesDamage { throw hasDamagedIndex }
     if status != LARDER_EDAMAGED { try check(status, "count the entries of \(path)") }
     return Int(clamping: count)
   }

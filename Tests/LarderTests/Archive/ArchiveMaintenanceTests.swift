@@ -99,4 +99,33 @@ struct ArchiveMaintenanceTests {
     try again.upsert(ArchiveBlock(id: "3", size: 10))
     #expect(try again.element(forID: "3")?.size == 10)
   }
+
+  @Test func damageInAnIndexCostsNoElement() throws {
+    let folder = place.directory.file("hurt")
+    let stored = (0..<20).map { ArchiveStructure(id: "element number \($0)", someNumber: $0 % 2) }
+    let indexes = [ArchiveIndex<ArchiveStructure>("number", \.someNumber)]
+    let archive = try Archive(path: folder.path, indexes: indexes)
+    try archive.insert(all: stored)
+    try archive.close()
+    let file = folder.appendingPathComponent("data.mdb")
+    let bytes = try Data(contentsOf: file)
+    let key = Data("element number 7".utf8)
+    var place = bytes.startIndex
+    // In each row that has it: of elements, of their order, of the index.
+    while let range = bytes[place...].firstRange(of: key) {
+      var hurt = bytes
+      hurt[range.upperBound - 3] ^= 4
+      try hurt.write(to: file)
+      var configuration = ArchiveConfiguration()
+      configuration.isReadOnly = true
+      let reader = try Archive(path: folder.path, indexes: indexes, configuration: configuration)
+      let there = try reader.elements().filter { $0.someNumber == 1 }
+      let found = try reader.where { $0.someNumber == 1 }.results()
+      #expect(found == there)
+      #expect(try reader.where { $0.someNumber == 1 }.count() >= there.count)
+      try reader.close()
+      place = range.upperBound
+    }
+    #expect(place > bytes.startIndex)
+  }
 }

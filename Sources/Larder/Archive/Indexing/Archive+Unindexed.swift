@@ -35,8 +35,8 @@ extension Archive {
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + primary keys).
   public func unindexedIDs(limitedBy limit: Int = .max) throws -> [Element.ID] {
-    try withCurrentIndexes {
-      indexesAreCurrent ? try ids(unindexed, limit) : []
+    try withCurrentIndexes { usesIndexes in
+      usesIndexes ? try ids(unindexed, limit) : []
     }
   }
 

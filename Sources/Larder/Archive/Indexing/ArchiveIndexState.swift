@@ -32,25 +32,33 @@ extension Archive {
     return isReadOnly && !declaredIndexes.isEmpty && adoptIndexes()
   }
 
-  /// Runs a query, and again if it met indexes that somebody else has built meanwhile.
+  /// Runs a query, and again if it met indexes that somebody else has built meanwhile, or damage in
+  /// them: then without them.
   ///
   /// A cursor by index only opens on a snapshot of the content format that was adopted. So what
   /// another process, or a rebuild, has begun to write is never taken for what it was.
   @inlinable
-  func withCurrentIndexes<R>(_ body: () throws -> R) throws -> R {
+  func withCurrentIndexes<R>(_ body: (_ usesIndexes: Bool) throws -> R) throws -> R {
     var attempt = 0
+    var areDamaged = false
     while true {
       attempt += 1
-      do { return try body() } catch { try passOver(error, attempt) }
+      do { return try body(!areDamaged && indexesAreCurrent) } catch {
+        areDamaged = try passOver(error, attempt) || areDamaged
+      }
     }
   }
 
   /// Throws any other error than that of indexes that are somebody else's.
+  ///
+  /// - Returns: Whether they are damaged.
   @usableFromInline
-  func passOver(_ error: any Error, _ attempt: Int) throws {
-    guard (error as? LarderError)?.cause is StoreHasOtherIndexes else { throw error }
+  func passOver(_ error: any Error, _ attempt: Int) throws -> Bool {
+    guard let cause = (error as? LarderError)?.cause as? StoreHasOtherIndexes else { throw error }
+    if cause.areDamaged { return true }
     // A writer knows itself: its rebuild began, or ended, when the cursor was opened.
     if isReadOnly || attempt > 3 { indexState.areCurrent.store(false, ordering: .releasing) }
+    return false
   }
 
   /// Uses the indexes in the folder if they are certainly those that were declared.

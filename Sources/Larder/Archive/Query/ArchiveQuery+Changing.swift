@@ -101,9 +101,9 @@ extension ArchiveQuery {
     if let transaction { return try transaction.delete(self) }
     return try archive.retryingConflicts {
       var keys = ArchiveKeys()
-      let others = try archive.withCurrentIndexes {
+      let others = try archive.withCurrentIndexes { usesIndexes in
         keys = ArchiveKeys()
-        return try findKeys(&keys, goesOn)
+        return try findKeys(&keys, usesIndexes, goesOn)
       }
       let count = keys.count + others.count
       return try count == 0 || archive.remove(keys, others, durability) ? count : nil
@@ -114,9 +114,9 @@ extension ArchiveQuery {
   ///   decoded for it.
   /// - Returns: The primary keys of all others.
   private func findKeys(
-    _ keys: inout ArchiveKeys, _ goesOn: @escaping @Sendable () -> Bool
+    _ keys: inout ArchiveKeys, _ usesIndexes: Bool, _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [(id: Element.ID, version: UInt64)] {
-    let plan = try ArchivePlan(stages, of: archive, wanted: nil)
+    let plan = try ArchivePlan(stages, of: archive, wanted: nil, usesIndexes: usesIndexes)
     guard plan.stages.isEmpty, archive.needsNoElements(for: plan.route) else {
       return try run(goesOn: goesOn).rows.map { ($0.element.id, $0.version) }
     }

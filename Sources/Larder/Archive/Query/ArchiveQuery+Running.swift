@@ -28,15 +28,10 @@ extension ArchiveQuery {
       return try transaction.run(
         self, wanted: wanted, isCounting: isCounting, fetch: fetch, goesOn: goesOn)
     }
-    return try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
-  }
-
-  private func runOnce(
-    _ wanted: Int?, _ isCounting: Bool, _ fetch: ArchiveFetch<Element>?,
-    _ goesOn: @escaping @Sendable () -> Bool
-  ) throws -> ArchiveOutcome<Element> {
-    let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
-    return try run(plan, wanted, isCounting, fetch, goesOn)
+    return try archive.withCurrentIndexes { usesIndexes in
+      let plan = try ArchivePlan(stages, of: archive, wanted: wanted, usesIndexes: usesIndexes)
+      return try run(plan, wanted, isCounting, fetch, goesOn)
+    }
   }
 
   private func run(
@@ -104,11 +99,13 @@ extension ArchiveQuery {
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
     if transaction != nil { return try run(goesOn: goesOn).rows.last?.element }
-    return try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+    return try archive.withCurrentIndexes { try runLastOnce(goesOn, usesIndexes: $0) }
   }
 
-  private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
-    var plan = try ArchivePlan(stages, of: archive, wanted: 1)
+  private func runLastOnce(
+    _ goesOn: @escaping @Sendable () -> Bool, usesIndexes: Bool
+  ) throws -> Element? {
+    var plan = try ArchivePlan(stages, of: archive, wanted: 1, usesIndexes: usesIndexes)
     while plan.stages.isEmpty, plan.route.paths.count == 1 || plan.ordersByKey {
       let walk = ArchiveWalk(archive: archive, plan: plan)
       walk.goesOn = goesOn
@@ -128,10 +125,12 @@ extension ArchiveQuery {
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
     if transaction != nil { return try run(isCounting: true, goesOn: goesOn).count }
-    return try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+    return try archive.withCurrentIndexes { try runCountOnce(goesOn, usesIndexes: $0) }
   }
 
-  private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {
+  private func runCountOnce(
+    _ goesOn: @escaping @Sendable () -> Bool, usesIndexes: Bool
+  ) throws -> Int {
     var query = self
     // How a sort turns out matters if a filter gets to see a part of it only.
     let lastFilter = stages.lastIndex { if case .filter = $0 { true } else { false } } ?? 0
@@ -140,7 +139,8 @@ extension ArchiveQuery {
     }
     // Which elements get through a limit matters only if a filter comes behind it.
     let isAllInNumbers = query.stages.drop { $0.isFilter }.allSatisfy(\.isInNumbers)
-    let plan = try ArchivePlan(query.stages, of: archive, wanted: nil, inOrder: !isAllInNumbers)
+    let plan = try ArchivePlan(
+      query.stages, of: archive, wanted: nil, usesIndexes: usesIndexes, inOrder: !isAllInNumbers)
     guard isAllInNumbers, archive.needsNoElements(for: plan.route) else {
       return try query.run(plan, nil, true, nil, goesOn).count
     }
@@ -148,7 +148,7 @@ extension ArchiveQuery {
     if plan.route.paths[0].index != nil { _ = try archive.unindexedCount() }
     let found = try archive.catalog.count(plan.route.paths[0], upTo: plan.limit ?? .max)
     if format != archive.store.indexFormat.load(ordering: .acquiring) {
-      return try runCountOnce(goesOn)
+      return try runCountOnce(goesOn, usesIndexes: archive.indexesAreCurrent)
     }
     return plan.stages.reduce(found) { count, stage in
       switch stage {

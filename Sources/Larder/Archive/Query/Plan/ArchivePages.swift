@@ -140,7 +140,9 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   }
 
   private mutating func makePlan() throws -> ArchivePlan<Element> {
-    let plan = try ArchivePlan(query.stages, of: query.archive, wanted: size)
+    let archive = query.archive
+    let plan = try ArchivePlan(
+      query.stages, of: archive, wanted: size, usesIndexes: archive.indexesAreCurrent)
     self.plan = plan
     pipeline = ArchivePipeline(plan.stages, wanted: size)
     return plan

@@ -82,6 +82,7 @@ struct ArchiveRoute: Sendable {
     var selection = StoreSelection()
     selection.isDescending = descends
     selection.index = path.index?.number
+    selection.refusesDamage = path.index != nil
     range.apply(to: &selection)
     return selection
   }

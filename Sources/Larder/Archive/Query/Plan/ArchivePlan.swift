@@ -42,11 +42,12 @@ struct ArchivePlan<Element: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - wanted: How many results are enough; nil for all.
+  ///   - usesIndexes: Whether they may be used.
   ///   - inOrder: Whether it matters in which order elements are found that are not sorted.
   @inlinable
   init<ID>(
     _ stages: [ArchiveStage<Element>], of archive: Archive<Element>, wanted: Int?,
-    inOrder: Bool = true
+    usesIndexes: Bool, inOrder: Bool = true
   ) throws
   where Element: Identifiable, Element.ID == ID, ID: Codable & Sendable & SendableMetatype {
     var outline = ArchiveOutline(archive.catalog)
@@ -67,7 +68,7 @@ struct ArchivePlan<Element: Sendable>: Sendable {
       keys = first
     }
     let limit = Self.limit(of: stages[(keys == nil ? at : at + 1)...], wanted)
-    route = try outline.route(limit, usesIndexes: archive.indexesAreCurrent, inOrder: inOrder)
+    route = try outline.route(limit, usesIndexes: usesIndexes, inOrder: inOrder)
     if keys != nil, route.isSorted {
       sorting = keys
       at += 1

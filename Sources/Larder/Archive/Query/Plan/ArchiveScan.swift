@@ -187,8 +187,8 @@ extension ArchiveQuery {
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [Element] {
     if transaction != nil { return try runInTransaction(wanted, fetch, goesOn) }
-    return try archive.withCurrentIndexes {
-      let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
+    return try archive.withCurrentIndexes { usesIndexes in
+      let plan = try ArchivePlan(stages, of: archive, wanted: wanted, usesIndexes: usesIndexes)
       return try plan.scan(archive, wanted, fetch, goesOn)
         ?? runAny(plan, wanted: wanted, fetch, goesOn)
     }
