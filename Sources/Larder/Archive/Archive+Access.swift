@@ -43,12 +43,14 @@ extension Archive {
     var elements: [Element] = []
     if limit <= 0 { return elements }
     var cursor = try StoreCursor(store, StoreSelection())
-    while elements.count < limit,
+    var areInOrder = true
+    while areInOrder, elements.count < limit,
       try cursor.next({ entry in
-        if let element = try decodeOrSkip(entry) { elements.append(element) }
+        areInOrder = entry.key.count <= ArchiveRoute.longKey
+        if areInOrder, let element = try decodeOrSkip(entry) { elements.append(element) }
       })
     {}
-    return elements
+    return areInOrder ? elements : try query.limit(limit).run().rows.map { $0.element }
   }
 
   /// nil if the element cannot be decoded, and is to be left out then.

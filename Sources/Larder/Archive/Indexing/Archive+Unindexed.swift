@@ -52,12 +52,24 @@ extension Archive {
   }
 
   private func ids(_ selection: StoreSelection, _ limit: Int) throws -> [Element.ID] {
-    var ids: [Element.ID] = []
-    if limit <= 0 { return ids }
+    if limit <= 0 { return [] }
     var selection = selection
     selection.isWithoutValues = true
     var cursor = try StoreCursor(store, selection)
-    while ids.count < limit, try cursor.next({ ids.append(try keyCoder.decode($0.key)) }) {}
+    var keys = ArchiveKeys()
+    // Long ones do not come in their order.
+    var areLong = false
+    while areLong || keys.count < limit,
+      try cursor.next({ entry in
+        keys.append(entry.key, entry.sequence)
+        areLong = areLong || entry.key.count > ArchiveRoute.longKey
+      })
+    {}
+    let order = areLong ? keys.order() : Array(0..<keys.count)
+    var ids: [Element.ID] = []
+    for number in order.prefix(limit) {
+      try keys.withKey(number) { key, _ in ids.append(try keyCoder.decode(key)) }
+    }
     return ids
   }
 

@@ -101,6 +101,67 @@ extension ArchiveQueryable {
     query.sorted(by: property, order)
   }
 
+  /// Begins a query with the order of a property that is true or false: false comes first, unless
+  /// in reverse.
+  ///
+  /// - Parameters:
+  ///   - property: Which one.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: A query of one stage. An index of the property helps.
+  /// - Complexity: O(1).
+  @inlinable
+  public func sorted(
+    by property: any KeyPath<Element, Bool> & Sendable, _ order: SortOrder = .forward
+  ) -> ArchiveQuery<Element> {
+    query.sorted(by: property, order)
+  }
+
+  /// Begins a query with the order of an optional property that is true or false: nil comes first,
+  /// then false, unless in reverse.
+  ///
+  /// - Parameters:
+  ///   - property: Which one.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: A query of one stage. An index of the property helps.
+  /// - Complexity: O(1).
+  @inlinable
+  public func sorted(
+    by property: any KeyPath<Element, Bool?> & Sendable, _ order: SortOrder = .forward
+  ) -> ArchiveQuery<Element> {
+    query.sorted(by: property, order)
+  }
+
+  /// Begins a query with the order of a closure.
+  ///
+  /// - Parameter areInIncreasingOrder: As for the query's own.
+  /// - Returns: A query of one stage. No index helps with it.
+  /// - Complexity: O(1).
+  public func sorted(
+    by areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
+  ) -> ArchiveQuery<Element> {
+    query.sorted(by: areInIncreasingOrder)
+  }
+
+  /// Begins a query with the order of one of Foundation's descriptors.
+  ///
+  /// - Parameter descriptor: What to sort by.
+  /// - Returns: A query of one stage.
+  /// - Complexity: O(1).
+  public func sorted(using descriptor: SortDescriptor<Element>) -> ArchiveQuery<Element> {
+    query.sorted(using: descriptor)
+  }
+
+  /// Begins a query with the order of any comparator.
+  ///
+  /// - Parameter comparator: What compares two elements.
+  /// - Returns: A query of one stage.
+  /// - Complexity: O(1).
+  public func sorted<Comparator: SortComparator & Sendable>(
+    using comparator: Comparator
+  ) -> ArchiveQuery<Element> where Comparator.Compared == Element {
+    query.sorted(using: comparator)
+  }
+
   /// Begins a query with the order of Foundation's descriptors.
   ///
   /// - Parameter descriptors: What to sort by.
@@ -117,4 +178,35 @@ extension ArchiveQueryable {
   /// - Complexity: O(1).
   @inlinable
   public func limit(_ count: Int) -> ArchiveQuery<Element> { query.limit(count) }
+
+  /// Begins a query that leaves out so many elements, in the order of the primary keys' bytes.
+  ///
+  /// - Parameter count: How many. 0 and less: none.
+  /// - Returns: A query of one stage.
+  /// - Complexity: O(1).
+  @inlinable
+  public func skip(_ count: Int) -> ArchiveQuery<Element> { query.skip(count) }
+
+  /// The first element, in the order of the primary keys' bytes.
+  ///
+  /// - Returns: The element; nil if there is none.
+  /// - Throws: As `first()` of the query.
+  /// - Complexity: O(log n), and what decoding takes.
+  @inlinable
+  public func first() throws -> Element? { try query.first() }
+
+  /// As the synchronous form, on a thread of the archive's own: the first element.
+  ///
+  /// - Returns: The element; nil if there is none.
+  /// - Throws: As `first()` of the query.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public func first() async throws -> Element? { try await query.first() }
+
+  /// All elements, some at a time; see ``ArchiveQuery/pages(of:)``.
+  ///
+  /// - Parameter size: How many a page has, but for the last. Less than 1 counts as 1.
+  /// - Returns: The pages.
+  /// - Complexity: O(1).
+  @inlinable
+  public func pages(of size: Int) -> ArchivePages<Element> { query.pages(of: size) }
 }

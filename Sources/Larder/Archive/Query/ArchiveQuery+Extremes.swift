@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+public import Foundation
 
 extension ArchiveQuery {
   /// The least value of a property.
@@ -10,6 +10,7 @@ extension ArchiveQuery {
   /// - Throws: As `first()`.
   /// - Complexity: As `first()` of the query, sorted by the property: an index of it finds the
   ///   value at once.
+  @inlinable
   public func min<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value> & Sendable
   ) throws -> Value? {
@@ -22,6 +23,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if there are no results. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As `min(_:)`.
+  @inlinable
   public func max<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value> & Sendable
   ) throws -> Value? {
@@ -34,6 +36,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if no result has one. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As `min(_:)` of a property that is not optional.
+  @inlinable
   public func min<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value?> & Sendable
   ) throws -> Value? {
@@ -46,6 +49,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if no result has one. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As `min(_:)` of a property that is not optional.
+  @inlinable
   public func max<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value?> & Sendable
   ) throws -> Value? {
@@ -58,6 +62,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if there are no results. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
   public func min<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value> & Sendable
   ) async throws -> Value? {
@@ -70,6 +75,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if there are no results. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
   public func max<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value> & Sendable
   ) async throws -> Value? {
@@ -83,6 +89,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if no result has one. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
   public func min<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value?> & Sendable
   ) async throws -> Value? {
@@ -96,6 +103,7 @@ extension ArchiveQuery {
   /// - Returns: The value; nil if no result has one. What is not a number does not count.
   /// - Throws: As `first()`.
   /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
   public func max<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value?> & Sendable
   ) async throws -> Value? {
@@ -103,7 +111,8 @@ extension ArchiveQuery {
   }
 
   /// Without elements whose value is not a number.
-  private func ordered<Value: Comparable & Sendable>(
+  @usableFromInline
+  func ordered<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value> & Sendable
   ) -> ArchiveQuery {
     if !(Value.self is any ArchivePartlyOrdered.Type) { return self }
@@ -111,7 +120,8 @@ extension ArchiveQuery {
   }
 
   /// Without elements that have no value, or none that is a number.
-  private func ordered<Value: Comparable & Sendable>(
+  @usableFromInline
+  func ordered<Value: Comparable & Sendable>(
     _ property: any KeyPath<Element, Value?> & Sendable
   ) -> ArchiveQuery {
     let found = self.where(ArchiveProperty(property) != nil)

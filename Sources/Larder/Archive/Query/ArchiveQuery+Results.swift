@@ -35,11 +35,8 @@ extension ArchiveQuery {
   /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
-  public func first() async throws -> Element? {
-    try await archive.executor.runCancellable { goesOn in
-      try self.run(wanted: 1, goesOn: goesOn).rows.first?.element
-    }
-  }
+  @inlinable
+  public func first() async throws -> Element? { try await runFirst(makeFetch()) }
 
   /// Runs the query for its last result.
   ///
@@ -48,7 +45,8 @@ extension ArchiveQuery {
   ///   `.io`.
   /// - Complexity: As for the first result if there are only filters, and a sort that an
   ///   index does; otherwise that of all results.
-  public func last() throws -> Element? { try runLast() }
+  @inlinable
+  public func last() throws -> Element? { try runLast(makeFetch()) { true } }
 
   /// Runs the query for its last result, on a thread of the archive's own.
   ///
@@ -56,8 +54,12 @@ extension ArchiveQuery {
   /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
   public func last() async throws -> Element? {
-    try await archive.executor.runCancellable { goesOn in try self.runLast(goesOn: goesOn) }
+    let fetch = makeFetch()
+    return try await archive.executor.runCancellable { goesOn in
+      try self.runLast(fetch, goesOn: goesOn)
+    }
   }
 
   /// Counts the results.

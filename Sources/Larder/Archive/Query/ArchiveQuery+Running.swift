@@ -96,15 +96,32 @@ extension ArchiveQuery {
     try runResults(wanted: 1, fetch) { true }.first
   }
 
-  /// The last result: the first one back to front, if nothing behind the filters counts.
-  func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
-    if transaction != nil { return try run(goesOn: goesOn).rows.last?.element }
-    return try archive.withCurrentIndexes { try runLastOnce(goesOn, usesIndexes: $0) }
+  /// The first result, on a thread of the archive's own.
+  @inlinable
+  func runFirst(_ fetch: @escaping ArchiveFetch<Element>) async throws -> Element? {
+    try await archive.executor.runCancellable { goesOn in
+      try self.runResults(wanted: 1, fetch, goesOn).first
+    }
   }
 
-  private func runLastOnce(
-    _ goesOn: @escaping @Sendable () -> Bool, usesIndexes: Bool
+  /// The last result: the first one back to front, if nothing behind the filters counts.
+  @inlinable
+  func runLast(
+    _ fetch: @escaping ArchiveFetch<Element>, goesOn: @escaping @Sendable () -> Bool
   ) throws -> Element? {
+    if transaction == nil, let last = try runReversed(goesOn) { return last }
+    return try runResults(wanted: nil, fetch, goesOn).last
+  }
+
+  /// The first result back to front, if there is one; nil if it need not be the last one.
+  @usableFromInline
+  func runReversed(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element?? {
+    try archive.withCurrentIndexes { try runReversedOnce(goesOn, usesIndexes: $0) }
+  }
+
+  private func runReversedOnce(
+    _ goesOn: @escaping @Sendable () -> Bool, usesIndexes: Bool
+  ) throws -> Element?? {
     var plan = try ArchivePlan(stages, of: archive, wanted: 1, usesIndexes: usesIndexes)
     while plan.stages.isEmpty, plan.route.paths.count == 1 || plan.ordersByKey {
       let walk = ArchiveWalk(archive: archive, plan: plan)
@@ -116,10 +133,10 @@ extension ArchiveQuery {
         last = row.element
         return false
       }
-      if !walk.gaveUp { return last }
+      if !walk.gaveUp { return .some(last) }
       plan = plan.next
     }
-    return try run(goesOn: goesOn).rows.last?.element
+    return nil
   }
 
   /// Counts the results.

@@ -34,7 +34,7 @@ extension ArchiveTransaction {
       rows.append(ArchiveRow(element: element, version: 0, place: place))
     }
     // As everywhere, alike elements are in the order of their primary keys.
-    rows = rows.sorted(by: [])
+    rows = rows.sorted(by: ArchiveRow.order(by: []))
     var pipeline = ArchivePipeline(Array(rest), wanted: wanted)
     pipeline.isCounting = isCounting
     if !pipeline.isOver {

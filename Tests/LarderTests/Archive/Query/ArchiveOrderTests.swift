@@ -80,7 +80,14 @@ struct ArchiveOrderTests {
     let start = String(repeating: "k", count: 600)
     let archive = try Archive<Long>(
       path: directory.file("long").path, indexes: [ArchiveIndex("number", \.number)])
-    try archive.insert(all: (0..<20).map { Long(id: "\(start)\($0)", number: 20 - $0) })
+    var longs = (0..<20).map { Long(id: "\(start)\($0)", number: 20 - $0) }
+    longs.append(Long(id: "a", number: 0))
+    try archive.insert(all: longs)
+    let inOrder = longs.sorted { $0.id < $1.id }
+    for limit in [1, 5, 21] {
+      #expect(try archive.elements(limit: limit) == Array(inOrder.prefix(limit)))
+      #expect(try archive.ids(limitedBy: limit) == inOrder.prefix(limit).map(\.id))
+    }
     let scanned = try archive.filter { $0.number > 5 }.results()
     let query = archive.where { $0.number > 5 }
     #expect(try query.results() == scanned)

@@ -19,6 +19,14 @@ struct Volume: Codable, Identifiable, Equatable, Sendable {
   var isOut = false
   var score = 0.0
 
+  /// Of the next version of the schema.
+  var later: Volume {
+    var later = self
+    later.year = (year + 3) % 8
+    later.rating = rating.map { $0 - 1 } ?? 2
+    return later
+  }
+
   static let single: [ArchiveIndex<Volume>] = [
     ArchiveIndex("author", \.author), ArchiveIndex("year", \.year),
     ArchiveIndex("rating", \.rating), ArchiveIndex("kind", \.kind),
@@ -33,7 +41,7 @@ struct Volume: Codable, Identifiable, Equatable, Sendable {
 }
 
 /// Random queries, of all that an index can help with, over archives with various indexes, beside
-/// arrays.
+/// arrays: what they find, change and delete, in transactions, too, and behind migrations.
 struct ArchivePlannerModelTests {
   private typealias Expression = any StandardPredicateExpression<Bool>
   private typealias Variable = PredicateExpressions.Variable<Volume>
@@ -65,12 +73,29 @@ struct ArchivePlannerModelTests {
     random = SeededGenerator(seed: 4_711 + UInt64(indexes))
     for round in 0..<effort(3, long: 3, sanitized: 1) {
       let place = try CitizenPlace()
-      let archive = try Archive<Volume>(
-        path: place.directory.file("\(indexes)").path, indexes: Self.indexes[indexes],
-        configuration: configuration)
+      var version = 1
+      func open() throws -> Archive<Volume> {
+        let step = ArchiveMigration(from: version - 1, Volume.self) { $0.later }
+        return try Archive<Volume>(
+          path: place.directory.file("\(indexes)").path, indexes: Self.indexes[indexes],
+          schema: .init(version: version, migrations: version == 1 ? [] : [step]),
+          configuration: configuration)
+      }
+      var archive = try open()
       var model: [Int: Volume] = [:]
       for step in 0..<effort(20, long: 60) {
         for _ in 0..<Int.random(in: 0...30, using: &random) { try change(&model, archive) }
+        let change = "change \(step) of round \(round), indexes \(indexes), seed \(random.seed)"
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1: try changeAll(&model, archive, change)
+        case 2, 3: try changeAtOnce(&model, archive, change)
+        case 4:
+          try archive.close()
+          version += 1
+          archive = try open()
+          model = model.mapValues(\.later)
+        default: break
+        }
         // Nothing is pending, all is, or some of it.
         if round == 0 || (round == 1 && step % 3 == 0) { try archive.flush() }
         let name = "indexes \(indexes), round \(round), step \(step), seed \(random.seed)"
@@ -126,18 +151,23 @@ struct ArchivePlannerModelTests {
       try inOrder.skip(skipped).limit(limit).results()
         == Array(sorted.dropFirst(skipped).prefix(limit)), "\(name)")
     #expect(try inOrder.pages(of: limit).all().flatMap { $0 } == sorted, "\(name)")
+    let (best, again) = (Array(sorted.prefix(limit)), makeSort())
+    #expect(
+      try again.add(inOrder.limit(limit)).results() == Self.sort(best, [again]),
+      "then by \(again.name) \(again.order): \(name)")
     let explanation = try inOrder.explain()
     #expect(explanation.count == sorted.count, "\(name)")
   }
 
+  /// What is alike stays as it is.
   private static func sort(_ volumes: [Volume], _ sorts: [Sort]) -> [Volume] {
-    volumes.sorted { a, b in
+    volumes.enumerated().sorted { a, b in
       for sort in sorts {
-        if sort.isBefore(a, b) { return sort.order == .forward }
-        if sort.isBefore(b, a) { return sort.order == .reverse }
+        if sort.isBefore(a.element, b.element) { return sort.order == .forward }
+        if sort.isBefore(b.element, a.element) { return sort.order == .reverse }
       }
-      return a.id < b.id
-    }
+      return a.offset < b.offset
+    }.map(\.element)
   }
 
   private mutating func change(_ model: inout [Int: Volume], _ archive: Archive<Volume>) throws {
@@ -147,14 +177,53 @@ struct ArchivePlannerModelTests {
       try archive.delete(id: id)
       return
     }
-    let volume = Volume(
+    let volume = makeVolume(id)
+    model[id] = volume
+    try archive.upsert(volume)
+  }
+
+  private mutating func makeVolume(_ id: Int) -> Volume {
+    Volume(
       id: id, author: pick(Self.authors), year: Int.random(in: 0..<8, using: &random),
       rating: Bool.random(using: &random) ? nil : Int.random(in: -1..<4, using: &random),
       kind: pick(Volume.Kind.allCases),
       place: Bool.random(using: &random) ? nil : Volume.Place(city: pick(Self.authors)),
       isOut: Bool.random(using: &random), score: pick([-1, -0.0, 0, 0.5, 2]))
-    model[id] = volume
-    try archive.upsert(volume)
+  }
+
+  /// Changes or deletes what a query finds.
+  private mutating func changeAll(
+    _ model: inout [Int: Volume], _ archive: Archive<Volume>, _ name: String
+  ) throws {
+    let condition = makeCondition(depth: 2)
+    let found = model.values.filter(condition.isMet)
+    let query = archive.where(Predicate<Volume> { condition.expression($0) })
+    if Bool.random(using: &random) {
+      for volume in found { model[volume.id] = nil }
+      #expect(try query.delete() == found.count, "\(condition.name): \(name)")
+    } else {
+      for volume in found { model[volume.id] = volume.later }
+      #expect(try query.update { $0 = $0.later } == found.count, "\(condition.name): \(name)")
+    }
+  }
+
+  /// Changes several in a transaction, which sees its writes.
+  private mutating func changeAtOnce(
+    _ model: inout [Int: Volume], _ archive: Archive<Volume>, _ name: String
+  ) throws {
+    let written = (0..<4).map { _ in makeVolume(Int.random(in: -40..<40, using: &random)) }
+    let deleted = written[0].id
+    for volume in written { model[volume.id] = volume }
+    model[deleted] = nil
+    let (condition, sort) = (makeCondition(depth: 2), makeSort())
+    let expected = Self.sort(
+      model.values.filter(condition.isMet).sorted { $0.id < $1.id }, [sort])
+    let found = try archive.transaction { archive in
+      for volume in written { try archive.upsert(volume) }
+      try archive.delete(id: deleted)
+      return try sort.add(archive.where(Predicate<Volume> { condition.expression($0) })).results()
+    }
+    #expect(found == expected, "\(condition.name), by \(sort.name): \(name)")
   }
 
   private mutating func pick<Value>(_ values: [Value]) -> Value {

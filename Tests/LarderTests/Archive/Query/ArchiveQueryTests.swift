@@ -243,6 +243,47 @@ struct ArchiveQueryTests {
     }
     await #expect(throws: CancellationError.self) { try await task.value }
   }
+
+  @Test func aQueryBeginsWithAnyStage() throws {
+    let place = try CitizenPlace()
+    let archive = try place.open(
+      (0..<9).map { Citizen(id: $0, age: 9 - $0, isActive: $0 % 2 == 0) })
+    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.results().map(\.id) }
+    #expect(try ids(archive.sorted(by: \.isActive).limit(5)) == [1, 3, 5, 7, 0])
+    #expect(try ids(archive.sorted(by: \.isActive, .reverse).limit(2)) == [0, 2])
+    #expect(try ids(archive.sorted(using: SortDescriptor(\Citizen.age)).limit(2)) == [8, 7])
+    #expect(try ids(archive.sorted(using: KeyPathComparator(\Citizen.age)).limit(1)) == [8])
+    #expect(try ids(archive.sorted { $0.age < $1.age }.limit(2)) == [8, 7])
+    #expect(try ids(archive.skip(7)) == [7, 8])
+    #expect(try archive.first()?.id == 0)
+    #expect(try archive.pages(of: 5).all().map(\.count) == [5, 4])
+    #expect(try archive.transaction { try $0.first()?.id } == 0)
+  }
+
+  /// In more elements than are sorted at a time.
+  @Test(arguments: [0, 1, 2]) func theFirstOfManyAreFoundWhereverTheyLie(order: Int) throws {
+    let place = try CitizenPlace()
+    let archive = try place.open("plain", indexes: [])
+    var random = SeededGenerator(seed: 7)
+    let ages = (0..<3000).map { [$0 / 3, -$0 / 3, Int.random(in: 0..<400, using: &random)][order] }
+    let citizens = ages.enumerated().map { Citizen(id: $0, age: $1, isActive: $1 % 5 == 0) }
+    try archive.upsert(all: citizens)
+    let sorted = citizens.sorted { ($0.age, $0.id) < ($1.age, $1.id) }
+    let reversed = citizens.sorted { ($1.age, $0.id) < ($0.age, $1.id) }
+    for (skipped, limit) in [(0, 1), (0, 7), (3, 40), (2990, 20), (0, 0)] {
+      let query = archive.sorted(by: \.age).skip(skipped).limit(limit)
+      let expected = Array(sorted.dropFirst(skipped).prefix(limit))
+      #expect(try query.results() == expected)
+      // By the general way.
+      #expect(try query.filter { _ in true }.results() == expected)
+      #expect(try query.sorted(by: \.id).results() == expected.sorted { $0.id < $1.id })
+      let back = archive.sorted(by: \.age, .reverse).skip(skipped).limit(limit)
+      #expect(try back.results() == Array(reversed.dropFirst(skipped).prefix(limit)))
+    }
+    let active = citizens.filter(\.isActive)
+    #expect(try archive.where { $0.isActive }.max(\.age) == active.map(\.age).max())
+    #expect(try archive.where { $0.isActive }.min(\.age) == active.map(\.age).min())
+  }
 }
 
 extension ArchivePages {

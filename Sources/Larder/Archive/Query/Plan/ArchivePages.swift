@@ -7,9 +7,9 @@ extension ArchiveQuery {
   ///
   /// ```swift
   /// var pages = archive.sorted(by: \.date, .reverse).pages(of: 20)
-  /// while let page = try pages.next() { show(page) }
+  /// while let page = try await pages.next() { show(page) }
   ///
-  /// for try await page in archive.query.pages(of: 100) { upload(page) }
+  /// for try await page in archive.query.pages(of: 100) { try upload(page) }
   /// ```
   ///
   /// A page that an index or the primary keys put into order is read when it is asked for, from
@@ -21,8 +21,11 @@ extension ArchiveQuery {
   /// - Parameter size: How many results a page has, but for the last. Less than 1 counts as 1.
   /// - Returns: The pages.
   /// - Complexity: O(1).
+  @inlinable
   public func pages(of size: Int) -> ArchivePages<Element> {
-    ArchivePages(query: self, size: Swift.max(1, size))
+    ArchivePages(query: self, size: Swift.max(1, size)) { goesOn in
+      try self.runResults(wanted: nil, self.makeFetch(), goesOn)
+    }
   }
 
   /// One page of the results; to go through many, ``pages(of:)`` is faster.
@@ -67,6 +70,8 @@ public struct ArchivePages<Element: Identifiable & Sendable>: Sendable
 where Element.ID: Codable & Sendable & SendableMetatype {
   private let query: ArchiveQuery<Element>
   private let size: Int
+  /// Finds all results, where they have to be sorted.
+  private let findAll: @Sendable (@escaping @Sendable () -> Bool) throws -> [Element]
   private var plan: ArchivePlan<Element>?
   private var pipeline: ArchivePipeline<Element>
   /// Behind which the next page begins.
@@ -77,9 +82,14 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   private var rest: ArraySlice<Element>?
   private var isOver = false
 
-  init(query: ArchiveQuery<Element>, size: Int) {
+  @usableFromInline
+  init(
+    query: ArchiveQuery<Element>, size: Int,
+    _ findAll: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> [Element]
+  ) {
     self.query = query
     self.size = size
+    self.findAll = findAll
     pipeline = ArchivePipeline([], wanted: size)
   }
 
@@ -113,7 +123,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       where error.cause is StoreHasOtherIndexes
     {
       // Places in an index that is gone lead nowhere.
-      rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
+      rest = try findAll(goesOn).dropFirst(given)
       return try stepOnce(goesOn)
     }
   }
@@ -126,7 +136,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
         page = try read(plan, goesOn)
       }
       if page == nil {
-        rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
+        rest = try findAll(goesOn).dropFirst(given)
       }
     }
     if let rest {

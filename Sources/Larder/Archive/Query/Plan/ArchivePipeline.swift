@@ -15,9 +15,8 @@ struct ArchivePipeline<Element: Sendable> {
   private let stages: [ArchiveStage<Element>]
   /// Of limits and skips, how many they let through or leave out still.
   private var remaining: [Int]
-  /// Of sorts, what they keep; and how much of it is of use.
-  private var kept: [[Row]]
-  private let keepsAtMost: [Int?]
+  /// Of sorts, what they keep, as much of it as is of use.
+  private var kept: [Int: ArchiveTop<Row>] = [:]
 
   init(_ stages: [ArchiveStage<Element>], wanted: Int?) {
     self.stages = stages
@@ -28,8 +27,11 @@ struct ArchivePipeline<Element: Sendable> {
       case .filter, .sort: 0
       }
     }
-    kept = stages.map { _ in [] }
-    keepsAtMost = stages.indices.map { ArchivePlan.limit(of: stages[($0 + 1)...], wanted) }
+    for (number, stage) in stages.enumerated() {
+      guard case .sort(let keys) = stage else { continue }
+      let most = ArchivePlan.limit(of: stages[(number + 1)...], wanted)
+      kept[number] = ArchiveTop(most ?? .max, by: Row.order(by: keys))
+    }
   }
 
   /// Whether no element can change the results any more.
@@ -52,11 +54,8 @@ struct ArchivePipeline<Element: Sendable> {
 
   /// There are no more elements: what sorts kept goes on.
   mutating func finish() throws {
-    for (number, stage) in stages.enumerated() {
-      guard case .sort(let keys) = stage else { continue }
-      let rows = kept[number].sorted(by: keys)
-      kept[number] = []
-      for var row in rows {
+    for number in stages.indices {
+      for var row in kept[number]?.take() ?? [] {
         // The next sort keeps this order, and not that of the keys.
         row.place = nil
         if try !add(row, at: number + 1) { break }
@@ -88,21 +87,13 @@ struct ArchivePipeline<Element: Sendable> {
           remaining[number] -= 1
           return goesOn
         }
-      case .sort(let keys):
-        keep(row, keys, at: number)
+      case .sort:
+        kept[number]?.add(row)
         return goesOn
       }
     }
     count += 1
     if !isCounting { results.append(row) }
     return goesOn && count < wanted
-  }
-
-  /// Keeps what may be among the first, and a good many more, so that sorting is rare.
-  private mutating func keep(_ row: Row, _ keys: [ArchiveSortKey<Element>], at number: Int) {
-    kept[number].append(row)
-    guard let most = keepsAtMost[number], kept[number].count / 2 - 256 > most else { return }
-    let sorted = kept[number].sorted(by: keys)
-    kept[number] = Array(sorted.prefix(most))
   }
 }

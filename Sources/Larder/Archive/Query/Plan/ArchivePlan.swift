@@ -92,7 +92,7 @@ struct ArchivePlan<Element: Sendable>: Sendable {
 
   /// Whether whoever sorts later has to know the primary keys, because elements are not found in
   /// their order.
-  var needsKeys: Bool { isSortedLater && route.needsKeys }
+  @usableFromInline var needsKeys: Bool { isSortedLater && route.needsKeys }
 
   /// Whether what is found has to be put into the order of primary keys.
   @usableFromInline var ordersByKey: Bool { !isSortedLater && route.needsKeys }

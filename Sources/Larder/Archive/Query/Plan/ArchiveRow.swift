@@ -23,25 +23,21 @@ struct ArchivePlace: Sendable {
   }
 }
 
-extension Array {
-  /// Sorted, with those alike in the order of their keys, if they have places, and else in
-  /// the order that they had.
-  func sorted<Item>(by keys: [ArchiveSortKey<Item>]) -> [ArchiveRow<Item>]
-  where Element == ArchiveRow<Item> {
-    if count < 2 { return self }
-    let sorted = enumerated().sorted { a, b in
+extension ArchiveRow {
+  /// An order by keys, and of those alike by their primary keys, if they have places.
+  static func order(
+    by keys: [ArchiveSortKey<Element>]
+  ) -> @Sendable (ArchiveRow, ArchiveRow) -> Bool {
+    { a, b in
       for key in keys {
-        switch key.compare(a.element.element, b.element.element) {
+        switch key.compare(a.element, b.element) {
         case .orderedAscending: return true
         case .orderedDescending: return false
         case .orderedSame: continue
         }
       }
-      if let first = a.element.place?.key, let second = b.element.place?.key {
-        if first != second { return first.lexicographicallyPrecedes(second) }
-      }
-      return a.offset < b.offset
+      guard let first = a.place?.key, let second = b.place?.key else { return false }
+      return first.lexicographicallyPrecedes(second)
     }
-    return sorted.map(\.element)
   }
 }

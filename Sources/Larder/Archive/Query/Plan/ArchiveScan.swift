@@ -204,22 +204,26 @@ extension ArchivePlan {
   ) throws -> [Element]?
   where Element: Identifiable, Element.ID: Codable & Sendable & SendableMetatype {
     var (skipped, most) = (0, Int.max)
-    for stage in stages {
+    var sort: [ArchiveSortKey<Element>]?
+    for (number, stage) in stages.enumerated() {
       switch stage {
       case .skip(let count):
         skipped = Self.saturatingSum(skipped, min(count, most))
         if most < .max { most -= min(count, most) }
       case .limit(let count): most = min(most, count)
+      case .sort(let keys) where number == 0 && !needsKeys: sort = keys
       case .filter, .sort: return nil
       }
     }
     most = min(most, wanted ?? .max)
     if most == 0 { return [] }
     if ordersByKey, skipped > 0 || most < .max { return nil }
-    guard let scan = try archive.scan(route, expected: Self.saturatingSum(skipped, most), goesOn)
+    let total = Self.saturatingSum(skipped, most)
+    guard let scan = try archive.scan(route, expected: sort == nil ? total : .max, goesOn)
     else { return nil }
     defer { scan.end() }
     let fetches = try archive.fitsIntoMemory
+    var top = sort.map { ArchiveTop(total, by: ArchiveSortKey.order(by: $0)) }
     var elements: [Element] = []
     elements.reserveCapacity(min(most, 16))
     entries: while let found = try scan.next() {
@@ -234,6 +238,10 @@ extension ArchivePlan {
         continue
       }
       for filter in filters where try !filter.isMet(element) { continue entries }
+      if sort != nil {
+        top?.add(element)
+        continue
+      }
       if skipped > 0 {
         skipped -= 1
         continue
@@ -243,6 +251,7 @@ extension ArchivePlan {
       if elements.count == most { break }
     }
     if !scan.isInOrder { return nil }
+    if let sorted = top?.take() { return Array(sorted.dropFirst(skipped)) }
     return ordersByKey ? scan.order().map { elements[$0] } : elements
   }
 }

@@ -61,10 +61,28 @@ package struct ArchiveSortKey<Element: Sendable>: Sendable {
     }
   }
 
+  @inlinable
   func compare(_ a: Element, _ b: Element) -> ComparisonResult {
     switch order {
     case .forward: compareAscending(a, b)
     case .reverse: compareAscending(b, a)
+    }
+  }
+
+  /// An order by keys, each for the elements that those before leave alike.
+  @inlinable
+  static func order(by keys: [ArchiveSortKey]) -> @Sendable (Element, Element) -> Bool {
+    if keys.count == 1 {
+      let compare = keys[0].compareAscending
+      if keys[0].order == .forward { return { compare($0, $1) == .orderedAscending } }
+      return { compare($1, $0) == .orderedAscending }
+    }
+    return { a, b in
+      for key in keys {
+        let result = key.compare(a, b)
+        if result != .orderedSame { return result == .orderedAscending }
+      }
+      return false
     }
   }
 }

@@ -106,7 +106,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       rows.append(row)
       return true
     }
-    for row in rows.sorted(by: []) where try !deliver(row) { return }
+    for row in rows.sorted(by: ArchiveRow.order(by: [])) where try !deliver(row) { return }
   }
 
   private func runAsFound(
@@ -300,7 +300,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     group.removeAll(keepingCapacity: true)
     groupExamined = 0
     if descends { rows.reverse() }
-    if let sorting = plan.sorting { rows = rows.sorted(by: sorting) }
+    if let sorting = plan.sorting { rows.sort(by: ArchiveRow.order(by: sorting)) }
     if isReversed { rows.reverse() }
     for row in rows where try !deliver(row) { return false }
     return true
