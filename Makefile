@@ -139,7 +139,7 @@ test-traits: ## run the tests of what is behind a trait, but for servers
 .PHONY: test-traits-built
 test-traits-built:
 	$(BUILD_TESTS)
-	$(BUILT_TESTS) --filter 'LarderEncryptionTests|LarderServerTests'
+	$(BUILT_TESTS) --filter 'LarderEncryptionTests|LarderServerTests|CommentTests'
 
 .PHONY: test-server
 test-server: ## run the tests of what servers use without other traits; SERVER=Logging for one alone

@@ -9,8 +9,8 @@ public import Synchronization
 ///
 /// ```swift
 /// let users = try DiskCache<User.ID, User>(name: "users")
-/// try users.set(user, forKey: user.id, expiration: .days(30))
-/// let user = try await users.value(forKey: id)
+/// try await users.set(user, forKey: user.id, expiration: .days(30))
+/// let found = try await users.value(forKey: id)
 /// ```
 ///
 /// A write is an append to a log; an index, which checkpoints bring up to date, says where

@@ -11,7 +11,7 @@ public import LarderCore
 /// configuration.byteLimit = 50 << 20
 /// let pages = try EntryCache<String>(
 ///   name: "pages", valueCount: 2, version: 1, configuration: configuration)
-/// try pages.setValues([head, body], forKey: "home")
+/// try await pages.setValues([head, body], forKey: "home")
 /// let page = try await pages.snapshot(forKey: "home")
 /// ```
 ///

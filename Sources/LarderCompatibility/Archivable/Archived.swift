@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// session.user = user  // is recorded
 /// session.user = nil   // is deleted
-/// if let error = session.$user.error { … }
+/// if let error = session.$user.error { throw error }
 /// ```
 ///
 /// Assigning an element records it, assigning nil deletes the one that was there; an element

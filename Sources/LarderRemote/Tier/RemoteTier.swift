@@ -9,7 +9,8 @@
   ///
   /// ```swift
   /// let server = RemoteServer(host: "cache.internal")
-  /// let shared = try RemoteTier<String, User>(name: "users", server: server)
+  /// let shared = try RemoteTier<String, User>(
+  ///   name: "users", server: server, coder: .cbor, keyCoder: .string)
   /// var configuration = CacheConfiguration<String, User>()
   /// configuration.furtherTiers = [shared]
   /// let users = try Cache(path: folder, configuration: configuration)

@@ -27,6 +27,20 @@ struct Stores: Sendable {
 }
 // End of example
 
+// Example: default isolation
+nonisolated struct Draft: Codable, Identifiable, Sendable {
+  var id: Int
+  var text: String
+}
+
+func keep(in folder: URL) throws {
+  let drafts = try Archive<Draft>(path: folder.path, indexes: [ArchiveIndex("text", \.text)])
+  try drafts.upsert(Draft(id: 1, text: "Buy milk"))
+  let found = try drafts.where { $0.text.hasPrefix("Buy") }.results()
+  print(found.map(\.id))  // [1]
+}
+// End of example
+
 /// The Swift examples of the article on Apple's systems, as far as they are not of an app alone.
 @Suite("The examples for apps") struct AppleExamples {
   private let directory: TemporaryDirectory
@@ -46,6 +60,10 @@ struct Stores: Sendable {
     #expect(filesHeld(under: directory.url) == [])
     try await stores.resume()
     #expect(!stores.log.isSuspended && !stores.pages.isSuspended)
+  }
+
+  @Test func isolation() throws {
+    try keep(in: folder)
   }
 
   @Test func protection() throws {

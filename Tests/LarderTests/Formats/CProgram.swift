@@ -110,7 +110,7 @@ struct CProgram {
 
   func start() throws -> Running { try Running(directory.file("example")) }
 
-  private static func run(
+  static func run(
     _ path: String, _ arguments: [String], in folder: URL? = nil, input: URL? = nil
   ) throws -> String {
     let process = Process()
