@@ -299,7 +299,9 @@ bench-deps: ## install the rivals that the benchmarks compare with
 C_BUILD = .build/c
 C_OBJECTS = $(C_SOURCES:Sources/%.c=$(C_BUILD)/%.o)
 STORE_OBJECTS = $(STORE_SOURCES:Sources/%.c=$(C_BUILD)/%.o)
-C_FLAGS = -std=c11 -D_GNU_SOURCE -DNDEBUG -fPIC -fvisibility=hidden -pthread $(CORE_INCLUDES)
+# By sections a program that is linked statically leaves out what it does not call.
+C_FLAGS = -std=c11 -D_GNU_SOURCE -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections \
+  -fdata-sections -pthread $(CORE_INCLUDES)
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 
@@ -381,7 +383,8 @@ install: c ## install headers, liblarder, liblarder-store and their .pc; PREFIX=
 	  $(call pc,larder-store,A durable key-value store: an append-only log with LMDB as its index) \
 	  'Requires: larder' 'Libs.private: $(strip $(LMDB_LIBS)) -pthread' \
 	  > $(DESTDIR)$(LIBDIR)/pkgconfig/larder-store.pc
-	@echo 'Installed. Build with: cc program.c $$(pkg-config --cflags --libs larder-store)'
+	@echo 'Installed. Build with: export PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig' && \
+	  echo '  cc app.c $$(pkg-config --cflags --libs larder-store) -Wl,-rpath,$(LIBDIR) -o app'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there

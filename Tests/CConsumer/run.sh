@@ -112,6 +112,24 @@ try store cc-c11-namesakes "$work/namesakes.o $static" cc -std=c11 -D_POSIX_C_SO
 alone="-L$work/moved/lib -llarder-store -Wl,-rpath,$work/moved/lib"
 try store_alone cc-c11 "$alone" cc -std=c11 -D_POSIX_C_SOURCE=200809L
 
+# What the README has, as it stands there, for a user whose folder is the system's.
+sed -n '/^```c$/,/^```$/p' README.md | grep -v '^```' >"$work/app.c"
+sed -n '/^    export PKG_CONFIG_PATH=/,/^$/p' README.md >"$work/app.sh"
+mkdir -p "$work/home"
+mv "$work/moved" "$work/home/.local"
+(cd "$work" && env -u PKG_CONFIG_PATH HOME="$work/home" sh -e app.sh) || fail "the README's program"
+[ -s "$work/app.larder" ] || fail "the README's program leaves no log"
+mv "$work/home/.local" "$work/moved"
+echo "test-c: the README's program     ok"
+
+# Linked statically, it has nothing of the index.
+if [ "$(uname)" = Linux ]; then
+  use larder
+  cc "$work/app.c" $flags $static -Wl,--gc-sections -o "$work/app"
+  nm "$work/app" | grep -q ' larder_ring_append' || fail "a static program lacks its functions"
+  if nm "$work/app" | grep ' larder_index_'; then fail "a static program has too much"; fi
+fi
+
 # How often a follower of another process looks, by a clock of the test's own.
 if [ "$(uname)" = Linux ]; then
   use larder
