@@ -13,8 +13,12 @@ struct LogAppend: ParsableCommand {
       whose messages are CBOR, or of another format that is no text, does not take lines, nor does \
       one that is damaged: see larder log salvage. Lines \
       are appended as they come, so a slow input is not held back, and what was appended survives \
-      the end of this and any other program. Ctrl-C stops reading and keeps what was appended. If \
-      the log is deleted meanwhile, or another file gets its name, that is an error.
+      the end of this and any other program. If the log is deleted meanwhile, or another file gets \
+      its name, that is an error.
+
+      Ctrl-C stops reading and keeps what was appended. It goes to every process of a pipeline: \
+      where an input is a pipe, the first one is left to the program at its other end, whose last \
+      lines are appended, and a second one stops reading. SIGTERM stops it always.
 
       Sizes are written as 64MiB, 1GB, 100k: k, M, G and T are powers of 1,024, as KiB is; kB, MB, \
       GB and TB are powers of 1,000.
@@ -72,8 +76,8 @@ struct LogAppend: ParsableCommand {
   var others: OtherUsers
 
   func run() throws {
-    Interruption.enable()
     let inputs = try InputFile.list(input, writingTo: file)
+    Interruption.enable(sparesFirst: inputs.contains(where: \.isPipe))
     try LogCreation.requireWhole(file)
     var job = try AppendJob(
       ring: try LogCreation.open(

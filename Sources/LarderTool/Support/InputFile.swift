@@ -8,6 +8,8 @@ package struct InputFile {
   let path: String?
   /// `nil` if it is not a regular file, so that nobody knows.
   let size: UInt64?
+  /// What another process writes, which ends when that does.
+  let isPipe: Bool
 
   /// - Parameters:
   ///   - argument: A path, or `-` for the standard input.
@@ -29,6 +31,7 @@ package struct InputFile {
       throw ToolFailure("\(name): input file is output file, \(target)")
     }
     size = isRegular ? UInt64(max(0, status.st_size)) : nil
+    isPipe = [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
   }
 
   /// The inputs that arguments name, all looked at before the first is read, so that a mistyped

@@ -119,7 +119,7 @@ struct LogAppendTests {
     let tail = try RunningTool("log", "tail", "-f", try existing())
     #expect(tail.readLine() == "one\n")
     #expect(tail.readLine() == "two\n")
-    append.send(SIGINT)
+    append.send(SIGTERM)
     let (code, output, errors) = append.wait()
     #expect(code == 130)
     #expect(errors.isEmpty)
@@ -128,6 +128,63 @@ struct LogAppendTests {
     #expect(object["interrupted"] as? Bool == true)
     #expect(try Tool.run("log", "cat", log).text == "one\ntwo\n")
     #expect(try Tool.run("log", "verify", log).code == 0)
+  }
+
+  /// Sends the signal of Ctrl-C, and returns when it was delivered.
+  private func interrupt(_ tool: RunningTool) {
+    tool.send(SIGINT)
+    #if os(Linux)
+      // ShdPnd and SigPnd have a bit of each signal that is pending.
+      let status = "/proc/\(tool.identifier)/status"
+      while let text = try? String(contentsOfFile: status, encoding: .utf8),
+        text.contains(/Pnd:\t[0-9a-f]*[2367abef]\n/)
+      {}
+    #endif
+  }
+
+  @Test func theLastWordsBehindCtrlCAreAppended() throws {
+    let append = try RunningTool("log", "append", "--json", log)
+    try append.write("one\n")
+    let tail = try RunningTool("log", "tail", "-f", try existing())
+    #expect(tail.readLine() == "one\n")
+    interrupt(append)
+    try append.write("last\nwords\n")
+    #expect(tail.readLine() == "last\n" && tail.readLine() == "words\n")
+    try append.endInput()
+    let (code, output, _) = append.wait()
+    #expect(code == 0)
+    let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+    #expect(object["appended"] as? Int == 3 && object["interrupted"] as? Bool == false)
+  }
+
+  @Test func aSecondCtrlCStopsReading() throws {
+    let append = try RunningTool("log", "append", "--quiet", log)
+    try append.write("one\nunended")
+    _ = try existing()
+    interrupt(append)
+    interrupt(append)
+    #expect(append.wait().code == 130)
+    #expect(try Tool.run("log", "cat", log).text == "one\n")
+    #expect(try Tool.run("log", "verify", log).text.contains("did not close it") == false)
+  }
+
+  @Test func aSignalThatWasIgnoredBeforeStaysSo() throws {
+    let append = try RunningTool(
+      ["log", "append", "--quiet", log], ignoresInterrupts: true)
+    try append.write("one\n")
+    _ = try existing()
+    for _ in 0..<3 { interrupt(append) }
+    try append.write("two\n")
+    try append.endInput()
+    #expect(append.wait().code == 0)
+    #expect(try Tool.run("log", "cat", log).text == "one\ntwo\n")
+    let tail = try RunningTool(["log", "tail", "-f", log], ignoresInterrupts: true)
+    #expect(tail.readLine() == "one\n")
+    for _ in 0..<3 { interrupt(tail) }
+    _ = try Tool.run("log", "append", log, input: Data("three\n".utf8))
+    #expect(tail.readLine() == "two\n" && tail.readLine() == "three\n")
+    tail.send(SIGTERM)
+    #expect(tail.wait().code == 0)
   }
 
   @Test func syncedMessagesAreOnTheDiskWhenItReturns() throws {

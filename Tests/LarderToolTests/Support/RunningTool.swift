@@ -11,11 +11,16 @@ final class RunningTool {
 
   convenience init(_ arguments: String...) throws { try self.init(arguments) }
 
-  init(_ arguments: [String]) throws {
+  /// - Parameter ignoresInterrupts: As a script's job in the background does.
+  init(_ arguments: [String], ignoresInterrupts: Bool = false) throws {
     // A child that has ended already must not end the test with it.
     _ = signal(SIGPIPE, SIG_IGN)
-    process.executableURL = Tool.executable
-    process.arguments = arguments
+    // Children inherit it.
+    _ = signal(SIGINT, SIG_DFL)
+    let ignoring = ["/bin/sh", "-c", "trap '' INT; exec \"$0\" \"$@\""]
+    let command = (ignoresInterrupts ? ignoring : []) + [Tool.executable.path] + arguments
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
     process.standardInput = inputPipe
     process.standardOutput = outputPipe
     process.standardError = errorPipe
