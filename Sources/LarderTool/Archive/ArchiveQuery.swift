@@ -20,8 +20,10 @@ struct ArchiveQuery: ParsableCommand {
       name stands in quotation marks. Operators are = != < <= > >= and contains, begins, ends and \
       matches; the last one takes a regular expression, and contains looks into arrays, too. \
       Values are JSON, and text needs no quotation marks if it is no number. Dates are text: \
-      2026-03-01 or 2026-03-01T12:00:00Z. A field that is missing is null; one that no element has \
-      is named on the standard error, and the exit code is 3.
+      2026-03-01, 2026-03-01T12:00:00Z, today or yesterday, which are days in UTC, or as larder \
+      log cat takes them. A field that is missing is null; one that no element has is named on the \
+      standard error, and the exit code is 3. A value of another type than the field has in every \
+      element is an error, and the exit code is 64.
 
       EXAMPLES
         larder archive query users --where 'age >= 30' --sort name
@@ -87,6 +89,7 @@ struct ArchiveQuery: ParsableCommand {
       wanted: count ? .count : printsKeys ? .keys : .elements)
     var output = StandardOutput()
     try scan.run(over: archive, keys) { try output.write($0) }
+    if let misfit = scan.misfit { throw ValidationError(misfit) }
     if count { try output.write("\(scan.printed)\n") }
     try output.flush()
     if scan.unreadable > 0 {

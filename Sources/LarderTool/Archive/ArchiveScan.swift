@@ -34,6 +34,9 @@ struct ArchiveScan {
 
   /// Fields that were asked for and that no element had, as far as was read.
   private var unseen: [FieldPath]
+  /// Conditions that no element's field was of the right type for so far, and what the first one
+  /// that had the field had to say.
+  private var unproven: [(condition: FieldCondition, misfit: String?)]
   /// Not if the limit ended it before.
   private var readsAll = true
 
@@ -58,6 +61,7 @@ struct ArchiveScan {
     self.skip = skip
     self.limit = limit
     self.wanted = wanted
+    unproven = conditions.map { ($0, nil) }
     unseen = []
     for path in conditions.map(\.path) + sort where !unseen.contains(path) { unseen.append(path) }
   }
@@ -66,6 +70,9 @@ struct ArchiveScan {
   var unknownFields: [String] {
     readsAll && read > unreadable ? unseen.map(\.text) : []
   }
+
+  /// What is wrong with a condition, if no element could have met it for the type of its field.
+  var misfit: String? { unproven.lazy.compactMap(\.misfit).first }
 
   /// - Parameter print: Gets lines with their newlines.
   mutating func run(
@@ -83,6 +90,7 @@ struct ArchiveScan {
         return true
       }
       if !unseen.isEmpty { unseen.removeAll { $0.value(in: value) != nil } }
+      if !unproven.isEmpty { prove(by: value) }
       guard conditions.allSatisfy({ $0.isMet(by: value, ignoresCase: ignoresCase) }) else {
         return true
       }
@@ -105,6 +113,16 @@ struct ArchiveScan {
     for candidate in candidates.dropFirst(Int(clamping: skip)).prefix(Int(clamping: limit)) {
       try candidate.line.withUnsafeBytes(print)
       printed += 1
+    }
+  }
+
+  private mutating func prove(by element: CBORValue) {
+    unproven = unproven.compactMap { condition, misfit in
+      guard let field = condition.path.value(in: element), FieldValue(field) != .null else {
+        return (condition, misfit)
+      }
+      guard let found = condition.misfit(field) else { return nil }
+      return (condition, misfit ?? found)
     }
   }
 

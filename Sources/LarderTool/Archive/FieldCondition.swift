@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import LarderCore
+import LarderLogTool
 
 /// A condition on the command line: a field, an operator and a value.
 struct FieldCondition: Sendable {
@@ -19,16 +20,21 @@ struct FieldCondition: Sendable {
     var isSign: Bool { rawValue.first?.isLetter == false }
   }
 
+  /// As it was given.
+  private let text: String
   let path: FieldPath
   private let comparison: Operator
   private let value: FieldValue
   /// The value as text.
   private let word: String
+  /// The value as a date, in seconds since 1970; nil if it is none.
+  private let date: Double?
   /// For matches: with and without a difference between letters of either case.
   private let expressions: [NSRegularExpression]
 
   /// - Throws: `ValidationError`, with a sentence that says what is wrong with `text`.
   init(_ text: String) throws {
+    self.text = text
     var rest = text[...]
     path = try FieldPath(parsing: &rest)
     rest = rest.drop(while: \.isWhitespace)
@@ -52,6 +58,10 @@ struct FieldCondition: Sendable {
     self.comparison = comparison
     value = try Self.value(literal)
     if case .text(let text) = value { word = text } else { word = literal }
+    // Dates without a time are days in UTC, and so are these.
+    date =
+      FieldValue.date(word)
+      ?? (try? Moment(word, now: Date(), zone: .gmt))?.date.timeIntervalSince1970
     guard comparison == .matches else {
       expressions = []
       return
@@ -105,7 +115,7 @@ struct FieldCondition: Sendable {
   /// How a field is to the value; nil if they cannot be compared.
   private func order(_ found: FieldValue, _ ignoresCase: Bool) -> Int? {
     switch (found, value) {
-    case (.date, .text(let text)): FieldValue.date(text).flatMap { found.compare(.date($0)) }
+    case (.date, .text): date.flatMap { found.compare(.date($0)) }
     case (.text(let left), .text(let right)) where ignoresCase:
       FieldValue.text(left.lowercased()).compare(.text(right.lowercased()))
     // What looks like a number on the command line may be text, such as a postal code.
@@ -116,6 +126,49 @@ struct FieldCondition: Sendable {
 }
 
 extension FieldCondition {
+  /// What is wrong with the condition for a field of this type, which can neither meet it nor fail
+  /// to; nil if nothing is. A field that is null says nothing of its type.
+  func misfit(_ field: CBORValue) -> String? {
+    let found = FieldValue(field)
+    let advice: String
+    switch comparison {
+    case .contains:
+      if case .array(let items)? = Self.untagged(field) {
+        let values = items.map { FieldValue($0) }
+        if values.isEmpty || values.contains(where: { takes($0, forEquality: true) }) { return nil }
+        return "'\(text)': no item of '\(path.text)' is \(value.kind)."
+      }
+      advice = "and contains is for text and arrays"
+    case .begins, .ends, .matches: advice = "and \(comparison.rawValue) is for text"
+    case .equal, .alsoEqual, .notEqual, .less, .atMost, .greater, .atLeast:
+      let isEquality = [.equal, .alsoEqual, .notEqual].contains(comparison)
+      if takes(found, forEquality: isEquality) { return nil }
+      let isDate = if case .date = found { true } else { false }
+      advice =
+        isDate
+        ? "as 2026-03-01, 2026-03-01T12:00:00Z or today, and \(word) is none"
+        : "and \(word) is \(value.kind)"
+    }
+    if case .text = found {
+      guard comparison.isSign else { return nil }
+      return "'\(text)': '\(path.text)' is text, \(advice); as text it stands in quotation marks."
+    }
+    return "'\(text)': '\(path.text)' is \(found.kind), \(advice)."
+  }
+
+  /// Whether the value can be compared with such a field.
+  private func takes(_ found: FieldValue, forEquality isEquality: Bool) -> Bool {
+    switch (found, value) {
+    case (_, .null): isEquality
+    case (.bool, .bool), (.text, .text): true
+    case (.integer, .integer), (.integer, .real), (.real, .integer), (.real, .real): true
+    case (.date, .text): date != nil
+    // A postal code.
+    case (.text, .integer), (.text, .real): isEquality
+    default: false
+    }
+  }
+
   /// What is written as in a program or in SQL would be a text that no field has.
   private static func refuseOtherLanguages(_ literal: String, in text: String) throws {
     if literal.hasPrefix("\"") { return }

@@ -62,6 +62,20 @@ enum FieldValue: Equatable, Sendable {
     (RFC3339.date(text) ?? RFC3339.date(text + "T00:00:00Z"))?.timeIntervalSince1970
   }
 
+  /// What it is, for people.
+  var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer, .real: "a number"
+    case .date: "a date"
+    case .text: "text"
+    case .other(.array): "an array"
+    case .other(.bytes): "bytes"
+    case .other: "an object"
+    }
+  }
+
   /// How far in front it is sorted.
   private var rank: Int {
     switch self {

@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
-import Foundation
+package import Foundation
 import LarderCore
 
-/// A time, as people write it: `10m` ago, `2026-03-01`, `2026-03-01T14:30`,
-/// `2026-03-01T14:30:05.25Z`.
-struct Moment: Equatable, Sendable {
-  let date: Date
+/// A time, as people write it: `10m` ago, `today`, `yesterday`, `@1772375405.25`, `2026-03-01`,
+/// `2026-03-01T14:30`, `2026-03-01T14:30:05.25Z`.
+package struct Moment: Equatable, Sendable {
+  package let date: Date
 
   /// - Throws: `ValidationError`, with a sentence that says what is wrong with `text`.
   init(_ text: String) throws { try self.init(text, now: Date()) }
 
-  init(_ text: String, now: Date, zone: TimeZone = .current) throws {
-    if let seconds = try? WrittenDuration(text).seconds, seconds > 0 {
+  package init(_ text: String, now: Date, zone: TimeZone = .current) throws {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = zone
+    let midnight = calendar.startOfDay(for: now)
+    if text == "today" {
+      date = midnight
+    } else if text == "yesterday" {
+      // Not 24 hours: the clocks may be changed.
+      date = calendar.date(byAdding: .day, value: -1, to: midnight) ?? midnight - 86400
+    } else if let match = text.wholeMatch(of: /@(\d{1,12}(?:\.\d+)?)/),
+      let seconds = Double(match.1)
+    {
+      date = Date(timeIntervalSince1970: seconds)
+    } else if let seconds = try? WrittenDuration(text).seconds, seconds > 0 {
       date = now - seconds
     } else if let date = Self.date(text, zone) {
       self.date = date
     } else {
       throw ValidationError(
-        "'\(text)' is not a time. Write how long ago it is, as 90s, 10m, 12h or 2d, or a date such "
-          + "as 2026-03-01, 2026-03-01T14:30 or 2026-03-01T14:30:05Z; without a zone it is local.")
+        "'\(text)' is not a time. Write how long ago it is, as 90s, 10m, 12h or 2d, or today or "
+          + "yesterday, or seconds since 1970, as @1772375405, or a date such as 2026-03-01, "
+          + "2026-03-01T14:30 or 2026-03-01T14:30:05Z; without a zone it is local.")
     }
   }
 

@@ -88,6 +88,7 @@ struct ArchiveCommandTests {
     #expect(try query("--descending", "--limit", "1") == ["eve"])
     #expect(try query("--limit", "0") == [])
     #expect(try query("--where", "age > 100") == [])
+    #expect(try query("--where", "joined > today") == [])
     try archive.close()
   }
 
@@ -107,6 +108,24 @@ struct ArchiveCommandTests {
     let first = try Tool.run(
       "archive", "query", folder, "--where", "agee = null", "--limit", "1", "--keys")
     #expect(first.code == 0 && first.errors.isEmpty)
+  }
+
+  @Test func aValueOfAnotherTypeThanTheFieldIsAnError() throws {
+    let archive = try open()
+    for (condition, type) in [
+      ("age > abc", "a number"), ("age != abc", "a number"), ("joined > soon", "a date"),
+      ("email > 5", "text"), ("tags = math", "an array"),
+    ] {
+      for more in [[], ["--count"], ["--sort", "id"], ["--where", "age > 100"]] {
+        let run = try Tool.run(["archive", "query", folder, "--where", condition] + more)
+        #expect(run.code == 64 && run.output.isEmpty, "\(condition) \(more)")
+        let said = run.errors.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(said.contains("'\(condition)': ") && said.contains(" is \(type), "), "\(said)")
+      }
+    }
+    // Who reads what is printed anyway is told, too.
+    #expect(try Tool.run("archive", "query", folder, "--where", "age != x", "-n", "1").code == 64)
+    try archive.close()
   }
 
   @Test func resultsAreOneObjectALine() throws {

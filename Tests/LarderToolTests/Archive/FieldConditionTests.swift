@@ -81,6 +81,47 @@ import Testing
     #expect(throws: ValidationError.self) { try FieldCondition(condition) }
   }
 
+  private func misfit(_ text: String) throws -> String? {
+    let condition = try FieldCondition(text)
+    return try condition.misfit(#require(condition.path.value(in: Self.element)))
+  }
+
+  @Test(arguments: [
+    ("age > abc", "'age' is a number, and abc is text."),
+    ("age = abc", "'age' is a number, and abc is text."),
+    ("age != true", "'age' is a number, and true is true or false."),
+    ("age > null", "'age' is a number, and null is null."),
+    ("age contains 3", "'age' is a number, and contains is for text and arrays."),
+    ("age matches 3", "'age' is a number, and matches is for text."),
+    ("vip = 1", "'vip' is true or false, and 1 is a number."),
+    ("code > 122", "'code' is text, and 122 is a number; as text it stands in quotation marks."),
+    ("name = true", "'name' is text, and true is true or false; as text it stands in"),
+    ("born > abc", "'born' is a date, as 2026-03-01, 2026-03-01T12:00:00Z or today, and abc is"),
+    ("address = London", "'address' is an object, and London is text."),
+    ("tags = math", "'tags' is an array, and math is text."),
+    ("tags contains true", "no item of 'tags' is true or false."),
+  ])
+  func aValueOfAnotherTypeIsToldApart(_ condition: String, _ said: String) throws {
+    let misfit = try #require(try misfit(condition))
+    #expect(misfit.hasPrefix("'\(condition)': \(said)"), "\(misfit)")
+  }
+
+  @Test(arguments: [
+    "age > 3.5", "height = 2", "code = 123", "name = 3", "age = null", "name != null",
+    "born > today", "born > yesterday", "born > @0", "died > 2026-01-01", "name > abc",
+    "tags contains 8", "tags contains none", "none contains a", "name contains 3", "vip = false",
+  ])
+  func aValueThatCouldBeThereIsNone(_ condition: String) throws {
+    #expect(try misfit(condition) == nil)
+  }
+
+  @Test func datesAreWrittenAsTimesAreElsewhere() throws {
+    for condition in ["born < today", "died < yesterday", "died < @0", "born < 10m"] {
+      #expect(try isMet(condition), "\(condition)")
+    }
+    #expect(try !isMet("born > today"))
+  }
+
   @Test func aPathIsAFieldOfAFieldOrAnItemOfAnArray() throws {
     #expect(try FieldPath("tags.1").value(in: Self.element) == "code")
     #expect(try FieldPath("address.\"first line\"").value(in: Self.element) != nil)

@@ -21,6 +21,24 @@ import Testing
     #expect(try seconds("2d") == 1_699_827_200)
   }
 
+  @Test func daysBeginAtMidnightOfTheirZone() throws {
+    let east = try #require(TimeZone(secondsFromGMT: 7200))
+    #expect(try seconds("today") == 1_699_920_000)
+    #expect(try seconds("yesterday") == 1_699_833_600)
+    // There it is the 15th already.
+    #expect(try seconds("today", east) == 1_699_999_200)
+    // A day of 23 hours came before.
+    let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
+    let monday = Date(timeIntervalSince1970: 1_679_900_400)
+    let sunday = try Moment("yesterday", now: monday, zone: berlin).date
+    #expect(sunday == Date(timeIntervalSince1970: 1_679_785_200))
+  }
+
+  @Test func secondsSince1970AreATime() throws {
+    #expect(try seconds("@0") == 0)
+    #expect(try seconds("@1700000000.25") == 1_700_000_000.25)
+  }
+
   @Test func aDateIsLocalUnlessItHasAZone() throws {
     let east = try #require(TimeZone(secondsFromGMT: 7200))
     #expect(try seconds("2023-11-14") == 1_699_920_000)
@@ -37,7 +55,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "never", "now", "10", "-5m", "0s", "2023", "2023-11", "2023-13-01", "2023-02-29",
+    "", "never", "now", "10", "@", "@-1", "@1e5", "@1.", "Today", "tomorrow", "-5m", "0s", "2023",
+    "2023-11", "2023-13-01", "2023-02-29",
     "2023-11-14T24:00", "2023-11-14T22", "2023-11-14T22:13:61", "2023-11-14Z", "2023-11-14T",
     "2023-11-14T22:13+2", "14.11.2023", " 10m",
   ])
