@@ -53,12 +53,13 @@ struct AppendJob: ~Copyable {
 
   private func progressText(_ input: InputFile, read: UInt64, lines: UInt64) -> String {
     let duration = startTime.duration(to: clock.now)
-    var text = "\(input.name)  \(Quantity.bytes(read))"
+    var text = Quantity.bytes(read)
     if let size = input.size, size > 0 {
       text += " of \(Quantity.bytes(size)), \(Quantity.percent(read, of: size))"
     }
     text += "  \(Quantity.count(lines, "line"))"
-    return text + "  \(Quantity.rate(bytes: bytes, in: duration))"
+    // What does not fit into the terminal's line is the name's end.
+    return text + "  \(Quantity.rate(bytes: bytes, in: duration))  \(input.name)"
   }
 
   mutating func endProgress() { progress.erase() }

@@ -27,6 +27,9 @@ package enum StandardError {
   }
 
   static let isTerminal = isatty(STDERR_FILENO) == 1
+
+  /// The width of its terminal.
+  fileprivate static var columns: Int { TerminalText.columns(of: STDERR_FILENO) ?? 80 }
 }
 
 /// One line on the standard error that is drawn again and again while a long job runs, and erased
@@ -48,7 +51,10 @@ package struct ProgressLine {
   package var isDue: Bool { isEnabled && clock.now >= nextUpdate }
 
   package mutating func draw(_ text: String) {
-    StandardError.writeThrough(Self.erasing + TerminalText.escaped(text, isLine: true))
+    // Not in the last column: a line that goes on in the next one cannot be erased.
+    let line = TerminalText.prefix(
+      TerminalText.escaped(text, isLine: true), columns: StandardError.columns - 1)
+    StandardError.writeThrough(Self.erasing + line)
     isShown = true
     nextUpdate = clock.now + .milliseconds(100)
   }

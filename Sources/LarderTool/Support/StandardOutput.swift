@@ -107,11 +107,7 @@ package struct StandardOutput: ~Copyable {
   private static let isTerminal = isatty(STDOUT_FILENO) == 1
 
   /// The width of the terminal that it goes to; nil if it goes elsewhere.
-  static var columns: Int? {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
-  }
+  static var columns: Int? { TerminalText.columns(of: STDOUT_FILENO) }
 
   private static func failure() -> ToolFailure {
     ToolFailure(errno: errno, doing: "standard output: cannot write")

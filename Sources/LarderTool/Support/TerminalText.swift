@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// What a terminal would obey, as text: messages, keys, values and paths come from anywhere.
 enum TerminalText {
@@ -35,6 +36,41 @@ enum TerminalText {
     var text = text
     let escaped = text.withUTF8 { Self.escaped(UnsafeRawBufferPointer($0), isLine: isLine) }
     return String(decoding: escaped, as: UTF8.self)
+  }
+
+  /// The width of the terminal that a descriptor leads to; nil if it leads elsewhere.
+  static func columns(of descriptor: CInt) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  /// As much of a line as fits into so many columns, with `…` for what does not.
+  static func prefix(_ line: String, columns: Int) -> String {
+    guard line.reduce(0, { $0 + width($1) }) > columns else { return line }
+    var rest = columns - 1
+    let start = line.prefix {
+      rest -= width($0)
+      return rest >= 0
+    }
+    return start + (columns > 0 ? "…" : "")
+  }
+
+  /// How many columns a character takes: two if it is wide, as those of East Asia and emoji are.
+  private static func width(_ character: Character) -> Int {
+    character.unicodeScalars.map { scalar in
+      if [.nonspacingMark, .enclosingMark, .format].contains(scalar.properties.generalCategory) {
+        // This one asks for the picture of what would be text.
+        return scalar.value == 0xFE0F ? 2 : 0
+      }
+      switch scalar.value {
+      case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3,
+        0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F000...0x1FAFF,
+        0x20000...0x3FFFD:
+        return 2
+      default: return 1
+      }
+    }.max() ?? 0
   }
 
   private static func append(_ value: UInt32, _ kind: String, to text: inout [UInt8]) {

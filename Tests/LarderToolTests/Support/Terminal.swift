@@ -9,9 +9,12 @@ enum Terminal {
     let master: CInt
     let slave: CInt
 
-    init() throws {
+    init(columns: UInt16 = 0) throws {
       var (master, slave) = (CInt(-1), CInt(-1))
-      guard openpty(&master, &slave, nil, nil, nil) == 0 else { throw CocoaError(.fileReadUnknown) }
+      var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+      guard openpty(&master, &slave, nil, nil, &size) == 0 else {
+        throw CocoaError(.fileReadUnknown)
+      }
       (self.master, self.slave) = (master, slave)
       for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
       var settings = termios()
@@ -21,7 +24,9 @@ enum Terminal {
     }
 
     /// All that comes until the last process has closed it, or nothing for a minute.
-    func readAll() -> Data {
+    ///
+    /// - Parameter look: Called with all that came so far.
+    func readAll(_ look: (Data) -> Void = { _ in }) -> Data {
       var all = Data()
       var chunk = [UInt8](repeating: 0, count: 1 << 12)
       while true {
@@ -30,15 +35,20 @@ enum Terminal {
         let count = read(master, &chunk, chunk.count)
         guard count > 0 else { return all }
         all.append(contentsOf: chunk[..<count])
+        look(all)
       }
     }
   }
 
+  /// - Parameters:
+  ///   - columns: The width of the terminal; 0 if it has none.
+  ///   - isEnough: Whether what was shown so far is; then it gets SIGTERM.
   /// - Returns: The exit code, and what output and errors are at the terminal, one after the other.
   static func run(
-    _ arguments: [String], environment: [String: String] = [:]
+    _ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 0,
+    until isEnough: (Data) -> Bool = { _ in false }
   ) throws -> (code: Int32, shown: Data) {
-    let pair = try Pair()
+    let pair = try Pair(columns: columns)
     defer { close(pair.master) }
     let process = Process()
     process.executableURL = Tool.executable
@@ -51,7 +61,7 @@ enum Terminal {
     process.standardError = FileHandle(fileDescriptor: pair.slave)
     try process.run()
     close(pair.slave)
-    let shown = pair.readAll()
+    let shown = pair.readAll { if isEnough($0) { process.terminate() } }
     process.waitUntilExit()
     return (process.exitCode, shown)
   }

@@ -98,6 +98,31 @@ struct TerminalTests {
     #expect(TerminalText.escaped("") == "")
   }
 
+  @Test func progressIsNotWiderThanTheTerminal() throws {
+    // An input without an end, behind a long name.
+    let name = String(repeating: "größe 水 ", count: 8)
+    let input = samples.file(name)
+    try FileManager.default.createSymbolicLink(
+      atPath: input.path, withDestinationPath: "/dev/zero")
+    let erasing = Data("\r\u{1B}[2K".utf8)
+    let run = try Terminal.run(
+      ["log", "append", "--null", samples.file("new").path, input.path], columns: 40,
+      until: { $0.ranges(of: erasing).count > 1 })
+    let lines = String(decoding: run.shown, as: UTF8.self).components(separatedBy: "\r\u{1B}[2K")
+    let drawn = try #require(lines.dropFirst().first)
+    #expect(drawn.hasSuffix("…") && drawn.contains("lines") && drawn.count <= 39, "\(drawn)")
+  }
+
+  @Test func aLineIsCutByTheColumnsOfItsCharacters() {
+    for (text, columns, cut) in [
+      ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 0, ""), ("a", 0, ""), ("ab", 1, "…"),
+      ("水水", 4, "水水"), ("水水", 3, "水…"), ("a水水", 4, "a水…"), ("👩‍👩‍👧👩‍👩‍👧x", 4, "👩‍👩‍👧…"),
+      ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"), ("größe", 4, "grö…"),
+    ] {
+      #expect(TerminalText.prefix(text, columns: columns) == cut, "\(text)")
+    }
+  }
+
   @Test func jsonStringsKeepEveryOtherCharacter() {
     for value in UInt32(0)...0x3100 {
       guard let scalar = UnicodeScalar(value) else { continue }
