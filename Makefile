@@ -399,15 +399,18 @@ uninstall: ## remove what install put there
 TOOL_BUILD = swift build -c release --product larder --scratch-path $(BUILD) $(SWIFT_FLAGS) \
   $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 BINDIR = $(DESTDIR)$(PREFIX)/bin
+MANUAL = $(DESTDIR)$(PREFIX)/share/man/man1/larder.1
 # Where the three shells look for completions of programs that a package put under PREFIX.
 COMPLETIONS = bash:bash-completion/completions/larder zsh:zsh/site-functions/_larder \
   fish:fish/vendor_completions.d/larder.fish
 
 .PHONY: install-tool
-install-tool: deps ## install larder and its completions for bash, zsh and fish; PREFIX=/usr/local DESTDIR=
+install-tool: deps ## install larder, its manual page and completions for bash, zsh and fish; PREFIX=/usr/local DESTDIR=
 	$(TOOL_BUILD)
 	$(INSTALL) -d $(BINDIR)
 	$(INSTALL) -m 755 -s $$($(TOOL_BUILD) --show-bin-path)/larder $(BINDIR)
+	$(INSTALL) -d $(dir $(MANUAL))
+	$(BINDIR)/larder manual > $(MANUAL)
 	@set -e; for completion in $(COMPLETIONS); do \
 	  file=$(DESTDIR)$(PREFIX)/share/$${completion#*:}; \
 	  mkdir -p "$$(dirname "$$file")"; \
@@ -416,7 +419,7 @@ install-tool: deps ## install larder and its completions for bash, zsh and fish;
 
 .PHONY: uninstall-tool
 uninstall-tool: ## remove what install-tool put there
-	rm -f $(BINDIR)/larder \
+	rm -f $(BINDIR)/larder $(MANUAL) \
 	  $(foreach file,$(COMPLETIONS),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(file))))
 
 # Housekeeping ------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ struct LarderCommand: ParsableCommand {
     version: libraryVersion,
     subcommands: [
       LogCommand.self, CacheCommand.self, EntryCommand.self, ArchiveCommand.self, DemoCommand.self,
-      DemoWriterCommand.self, DemoCacheWriterCommand.self,
+      DemoWriterCommand.self, DemoCacheWriterCommand.self, ManualCommand.self,
     ])
 
   /// Runs the command that the arguments name. Every failure ends as one line on the standard

@@ -26,6 +26,7 @@ struct OutputTests {
     Call("archive ls", ",archive"), Call("archive get", ",archive", "key"),
     Call("archive query", ",archive"), Call("archive stat", ",archive"),
     Call("demo"), Call("demo-writer", ",new"), Call("demo-cache-writer", ",new"),
+    Call("manual"),
   ]
 
   /// The same in another format, and what the parser prints by itself.
