@@ -22,20 +22,26 @@ struct CacheRebuild: ParsableCommand {
   @Argument(help: "The cache's folder.", completion: .directory)
   var folder: String
 
+  @Flag(name: .shortAndLong, help: "No report and no progress.")
+  var quiet = false
+
   @OptionGroup
   var others: OtherUsers
 
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
     let report = try CacheFolder.alone(folder, "rebuild") {
-      try EntryProgress.run("rebuilding") {
+      try EntryProgress.run("rebuilding", isShown: !quiet) {
         try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
       }
     }
-    try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
-    if report.damaged > 0 || report.lost > 0 {
-      for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
-      throw ExitCode(ToolExit.damage)
+    let isWhole = report.damaged == 0 && report.lost == 0
+    if !quiet {
+      try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
+      for finding in isWhole ? [] : CacheText.findings(report) {
+        try StandardOutput.line("  \(finding)")
+      }
     }
+    if !isWhole { throw ExitCode(ToolExit.damage) }
   }
 }

@@ -29,15 +29,20 @@ struct CacheSalvage: ParsableCommand {
   @Flag(name: .long, help: "Print a JSON object.")
   var json = false
 
+  @Flag(name: .shortAndLong, help: "No report and no progress: the exit code alone.")
+  var quiet = false
+
   func run() throws {
     try StandardStreams.requireOutput(outside: source)
     let report = try CacheFolder.alone(source, "salvage") {
-      try EntryProgress.run("salvaging") {
+      try EntryProgress.run("salvaging", isShown: !quiet) {
         try RawCache.salvage(from: source, to: target, progress: $0)
       }
     }
     let isWhole = report.isIntact && report.lost == 0
-    if json {
+    if quiet {
+      // The exit code says it.
+    } else if json {
       var object = JSONObject()
       object.add("source", source)
       object.add("target", target)

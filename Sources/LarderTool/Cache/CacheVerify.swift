@@ -18,7 +18,7 @@ struct CacheVerify: ParsableCommand {
       EXAMPLES
         larder cache verify users.cache
         larder cache verify --json users.cache | jq .damaged
-        larder cache verify a.cache || larder cache salvage a.cache b.cache
+        larder cache verify -q a.cache || larder cache salvage a.cache b.cache
       """)
 
   @Argument(help: "The cache's folder.", completion: .directory)
@@ -27,19 +27,26 @@ struct CacheVerify: ParsableCommand {
   @Flag(name: .long, help: "Print a JSON object.")
   var json = false
 
+  @Flag(name: .shortAndLong, help: "No report and no progress: the exit code alone.")
+  var quiet = false
+
   func run() throws {
     let report: DiskCacheReport
     let writer: Int?
     do {
       let cache = try CacheFolder.read(folder)
       writer = try cache.statistics.writerProcess
-      report = try EntryProgress.run("verifying", noun: "entry") { try cache.verify(progress: $0) }
+      report = try EntryProgress.run("verifying", noun: "entry", isShown: !quiet) {
+        try cache.verify(progress: $0)
+      }
     } catch let error as LarderError where error.code == .damaged {
       // Damage so deep that it cannot even be opened is what was asked for, and not a failure.
-      try describe(error)
+      if !quiet { try ReportText.print(damage: error, of: folder, as: "folder", json: json) }
       throw ExitCode(ToolExit.damage)
     }
-    if json {
+    if quiet {
+      // The exit code says it.
+    } else if json {
       var object = JSONObject()
       object.add("folder", folder)
       object.add("writerProcess", writer)
@@ -57,17 +64,5 @@ struct CacheVerify: ParsableCommand {
       }
     }
     if !report.isIntact { throw ExitCode(ToolExit.damage) }
-  }
-
-  private func describe(_ error: LarderError) throws {
-    if json {
-      var object = JSONObject()
-      object.add("folder", folder)
-      object.add("isIntact", false)
-      object.add("error", error.message)
-      try StandardOutput.line(object.line)
-    } else {
-      try StandardOutput.line("\(folder): damaged\n  \(error.message)")
-    }
   }
 }

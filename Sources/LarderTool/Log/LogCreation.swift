@@ -23,14 +23,11 @@ enum LogCreation {
     try StandardStreams.requireOutput(outside: path)
     var options = RingOptions(syncInterval: .seconds(1))
     options.trustsOtherUsers = others.areTrusted
-    if isNewOrEmpty(path) {
-      options.capacity = capacity ?? defaultCapacity
-      options.overwrite = (policy ?? .overwrite).isOverwriting
-      options.keepsTimes = keepsTimes
-    } else {
-      options.existing = true
-    }
-    let ring = try RingHandle(path: path, options: options)
+    var creation = options
+    creation.capacity = capacity ?? defaultCapacity
+    creation.overwrite = (policy ?? .overwrite).isOverwriting
+    creation.keepsTimes = keepsTimes
+    let ring = try open(path, options, orCreate: creation)
     // The file's own settings were taken, so a difference can be told setting by setting.
     let statistics = try ring.statistics()
     guard ContentFormat.takesText(statistics.format) else {
@@ -54,6 +51,20 @@ enum LogCreation {
       throw mismatch(path, "keeps no times of its messages, and --timestamps asks for them")
     }
     return ring
+  }
+
+  private static func open(
+    _ path: String, _ options: RingOptions, orCreate creation: RingOptions
+  ) throws(LarderError) -> RingHandle {
+    if isNewOrEmpty(path) { return try RingHandle(path: path, options: creation) }
+    var options = options
+    options.existing = true
+    do {
+      return try RingHandle(path: path, options: options)
+    } catch  where error.code == .invalidArgument {
+      // Nothing in it says how large it is: zeros, as a power cut behind its creation leaves.
+      return try RingHandle(path: path, options: creation)
+    }
   }
 
   /// Refuses a log of which messages are lost to damage, before it is opened for writing: that

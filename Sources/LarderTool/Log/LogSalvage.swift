@@ -27,10 +27,13 @@ struct LogSalvage: ParsableCommand {
   @Flag(name: .long, help: "Print a JSON object.")
   var json = false
 
+  @Flag(name: .shortAndLong, help: "No report and no progress: the exit code alone.")
+  var quiet = false
+
   func run() throws {
     Interruption.enable()
     try StandardStreams.requireOutput(outside: source)
-    var progress = ProgressLine()
+    var progress = ProgressLine(isEnabled: !quiet)
     let report: LogReport
     do {
       report = try MessageLog<Data>.salvage(
@@ -49,7 +52,9 @@ struct LogSalvage: ParsableCommand {
       if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
       throw error
     }
-    if json {
+    if quiet {
+      // The exit code says it.
+    } else if json {
       var object = JSONObject()
       object.add("source", source)
       object.add("target", target)

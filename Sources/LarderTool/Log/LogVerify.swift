@@ -16,7 +16,7 @@ struct LogVerify: ParsableCommand {
       EXAMPLES
         larder log verify app.larder
         larder log verify --json app.larder | jq .lost
-        larder log verify app.larder || larder log salvage app.larder saved.larder
+        larder log verify -q app.larder || larder log salvage app.larder saved.larder
       """)
 
   @Argument(help: "The log.", completion: .file())
@@ -25,22 +25,32 @@ struct LogVerify: ParsableCommand {
   @Flag(name: .long, help: "Print a JSON object.")
   var json = false
 
+  @Flag(name: .shortAndLong, help: "No report and no progress: the exit code alone.")
+  var quiet = false
+
   func run() throws {
-    let ring = try LogCreation.read(file)
+    let finding: LogFinding
+    do {
+      finding = try find(LogCreation.read(file))
+    } catch let error as LarderError where error.code == .damaged {
+      // Damage so deep that it cannot even be opened is what was asked for, and not a failure.
+      if !quiet { try ReportText.print(damage: error, of: file, as: "file", json: json) }
+      throw ExitCode(ToolExit.damage)
+    }
+    if json && !quiet { try StandardOutput.line(object(finding).line) }
+    if !json && !quiet { try describe(finding) }
+    if !finding.isIntact { throw ExitCode(ToolExit.damage) }
+  }
+
+  private func find(_ ring: borrowing RingHandle) throws -> LogFinding {
     let size = try ring.statistics().capacity
     let start = ContinuousClock.now
-    let ticker = ProgressTicker {
-      "verifying \(Quantity.bytes(size))  \(Quantity.time(.now - start))"
-    }
-    let found = Result { try LogFinding(ring) }
-    ticker.stop()
-    let finding = try found.get()
-    if json {
-      try StandardOutput.line(object(finding).line)
-    } else {
-      try describe(finding)
-    }
-    if !finding.isIntact { throw ExitCode(ToolExit.damage) }
+    let ticker =
+      quiet
+      ? nil
+      : ProgressTicker { "verifying \(Quantity.bytes(size))  \(Quantity.time(.now - start))" }
+    defer { ticker?.stop() }
+    return try LogFinding(ring)
   }
 
   private func object(_ finding: LogFinding) -> JSONObject {

@@ -30,6 +30,22 @@ package enum ReportText {
     return findings
   }
 
+  /// Says of something that it is too damaged to be opened.
+  ///
+  /// - Parameter key: What the path is called in JSON.
+  package static func print(
+    damage: LarderError, of path: String, as key: String, json: Bool
+  ) throws {
+    guard json else {
+      return try StandardOutput.line("\(path): damaged\n  \(damage.message)")
+    }
+    var object = JSONObject()
+    object.add(key, path)
+    object.add("isIntact", false)
+    object.add("error", damage.message)
+    try StandardOutput.line(object.line)
+  }
+
   static func messages(_ report: LogReport) -> String {
     var text = Quantity.count(report.intact, "intact message")
     if let oldest = report.oldestSequence, let newest = report.newestSequence {

@@ -51,6 +51,54 @@ struct LogDamageTests {
     }
   }
 
+  @Test func aLogThatWasCutOffIsDamagedAndItsRestIsPrinted() throws {
+    let whole = try Data(contentsOf: file)
+    let place = try #require(whole.range(of: Data("<60>".utf8)))
+    try whole.prefix(place.lowerBound).write(to: file)
+    let verify = try Tool.run("log", "verify", log)
+    #expect(verify.code == 1 && verify.errors.isEmpty)
+    #expect(verify.text.hasPrefix("\(log): damaged\n  "), "\(verify.text)")
+    #expect(verify.text.contains("where its header says 65536"))
+    let json = try Tool.run("log", "verify", "--json", log)
+    #expect(json.code == 1)
+    #expect(try json.object["isIntact"] as? Bool == false)
+    // Where there is no copy, nothing can be shown.
+    for way in [["stat"], ["tail", "-f"], ["append"]] {
+      #expect(try Tool.run(["log"] + way + [log]).code == 2, "\(way)")
+    }
+  }
+
+  @Test(arguments: [0, 65536])
+  func aFileWithoutAnythingInItIsNoLogToReadAndBecomesOneToAppendTo(count: Int) throws {
+    try Data(count: count).write(to: file)
+    for way in [["cat"], ["tail"], ["tail", "-f"], ["stat"], ["verify"], ["resize", "--refuse"]] {
+      let run = try Tool.run(["log"] + way + [log])
+      #expect(run.code == 2 && run.output.isEmpty)
+      #expect(run.errors.contains("not a Larder file"), "\(way) \(run.errors)")
+    }
+    let salvage = try Tool.run("log", "salvage", log, directory.file("saved").path)
+    #expect(salvage.code == 2 && salvage.errors.contains("not a Larder file"))
+    let arguments = ["log", "append", "-q", "--capacity", "64KiB", log]
+    #expect(try Tool.run(arguments, input: Data("line\n".utf8)).code == 0)
+    #expect(try Tool.run("log", "cat", log).text == "line\n")
+  }
+
+  @Test func reportsCanBeLeftOut() throws {
+    let saved = directory.file("saved.larder").path
+    for code: Int32 in [0, 1] {
+      for command in [["verify", log], ["salvage", log, "\(saved)\(code)"]] {
+        for options in [["-q"], ["--quiet", "--json"]] {
+          let run = try Tool.run(["log"] + command + options)
+          if command[0] == "salvage" {
+            try FileManager.default.removeItem(atPath: command[2])
+          }
+          #expect(run.code == code && run.output.isEmpty && run.errors.isEmpty, "\(command)")
+        }
+      }
+      if code == 0 { try damage(50) }
+    }
+  }
+
   @Test func whatIsMissingIsNotedWhereItWas() throws {
     try damage(50)
     for way in [["cat"], ["cat", "--reverse"], ["tail", "-n", "60"]] {
