@@ -8,15 +8,25 @@ import LarderCore
 final class FollowedLog {
   private let path: String
   private(set) var ring: RingHandle
+  /// Why `ring` is a copy of what is intact.
+  let damage: LarderError?
   /// How often what has the log's name was no log, as one that is just being made.
   private var misses = 0
 
   /// How often that may be before it is an error.
   private static let patience = 25
 
-  init(_ path: String) throws {
+  /// - Parameter follows: Whether there is more to come: then it cannot be damaged.
+  init(_ path: String, follows: Bool) throws {
     self.path = path
-    ring = try LogCreation.read(path)
+    if follows {
+      damage = nil
+      ring = try LogCreation.read(path)
+    } else {
+      let log = try LogCreation.readIntact(path)
+      damage = log.damage
+      ring = log.ring
+    }
   }
 
   /// Waits for a message after `sequence`, for so long at most.

@@ -11,7 +11,9 @@ struct LogCat: ParsableCommand {
       and not behind a last line that had none. It works on a log of any program, also while that \
       program writes to it; what is appended after the start is not printed. If messages are \
       missing between two others, a note on the standard error says how many; if that is because \
-      of damage, the exit code is 1.
+      of damage, the exit code is 1. Of a log that is too damaged to be opened, as one that was \
+      cut off, what is intact is printed, from a copy among the temporary files, and then what is \
+      wrong; the exit code is 1. It is 1, too, if --grep matches nothing.
 
       Messages that are CBOR, which Codable types are unless their log was made with another \
       coder, come out as JSON, one message a line: dates as text, bytes as base64url. A message \
@@ -24,7 +26,9 @@ struct LogCat: ParsableCommand {
 
       --since and --until go by the times that the log keeps, and find the first message at once, \
       however long the log is. In a log that keeps none they go by the times of structured \
-      records. A time without a zone is local. --last counts the messages that are printed.
+      records. A time is how long ago (90s, 10m, 12h, 2d), today or yesterday, which begin at \
+      midnight, seconds since 1970 (@1772375400), or a date; without a zone it is local. --last \
+      counts the messages that are printed.
 
       EXAMPLES
         larder log cat app.larder > app.log           everything, as it was
@@ -61,18 +65,16 @@ struct LogCat: ParsableCommand {
   @OptionGroup(title: "Format") var format: MessageFormat
 
   func run() throws {
-    let ring = try LogCreation.read(file)
+    let log = try LogCreation.readIntact(file)
     // A log that is being written to could go on for ever: the end is where it is now.
-    let statistics = try ring.statistics()
+    let statistics = try log.ring.statistics()
     var printer = MessagePrinter(
-      format, selection, range: range, path: file, endsEveryMessage: reverse)
-    printer.contentFormat = statistics.format
-    printer.knowsTimes = statistics.keepsTimes || (range.since ?? range.until) == nil
-    try selection.require(statistics.format, of: file)
-    let (first, newest) = try range.numbers(ring, statistics, path: file)
+      format, selection, range.span, path: file, endsEveryMessage: reverse)
+    try printer.begin(statistics)
+    let (first, newest) = try range.span.numbers(log.ring, statistics, path: file)
     let oldest = max(statistics.oldestSequence ?? 1, from ?? 1, first, 1)
     if newest >= oldest, last != 0 {
-      let reader = try ring.makeReader()
+      let reader = try log.ring.makeReader()
       if reverse {
         try printBackwards(reader, from: newest, to: oldest, with: &printer)
       } else {
@@ -80,7 +82,8 @@ struct LogCat: ParsableCommand {
       }
     }
     try printer.flush()
-    try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
+    try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed, damage: log.damage)
+    try selection.end(hasPrinted: printer.hasPrinted)
   }
 
   /// Whether all messages are asked for, also those that are there only after this began.

@@ -12,6 +12,31 @@ enum LogCreation {
     return try RingHandle(path: path, options: RingOptions(readOnly: true))
   }
 
+  /// A log that is read.
+  struct Reading: ~Copyable {
+    let ring: RingHandle
+    /// Why it could not be opened; then this is a copy of what is intact.
+    let damage: LarderError?
+  }
+
+  /// Opens the log at `path` to print it, and however damaged it is.
+  static func readIntact(_ path: String) throws -> Reading {
+    do {
+      return Reading(ring: try read(path), damage: nil)
+    } catch let damage as LarderError where damage.code == .damaged {
+      let files = FileManager.default
+      let folder = files.temporaryDirectory.appendingPathComponent("larder-" + UUID().uuidString)
+      try files.createDirectory(
+        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      // Open files have no need of their names.
+      defer { try? files.removeItem(at: folder) }
+      let copy = folder.appendingPathComponent("log", isDirectory: false)
+      _ = try MessageLog<Data>.salvage(from: URL(fileURLWithPath: path), to: copy)
+      return Reading(
+        ring: try RingHandle(path: copy.path, options: RingOptions(readOnly: true)), damage: damage)
+    }
+  }
+
   /// Opens the log at `path` for writing, or creates it with what is asked for, else 64 MiB and
   /// overwriting.
   ///

@@ -40,11 +40,17 @@ struct LogFinding {
 extension LogFinding {
   /// Ends a command that printed messages: says that the log is damaged if it is, and exits with 1.
   ///
-  /// - Parameter missed: Whether numbers were missing between messages, before or behind them. That
-  ///   alone is no damage: they may have been overwritten meanwhile, or never been given.
+  /// - Parameters:
+  ///   - missed: Whether numbers were missing between messages, before or behind them. That alone
+  ///     is no damage: they may have been overwritten meanwhile, or never been given.
+  ///   - damage: Why only a copy could be printed.
   static func endPrinting(
-    _ ring: borrowing RingHandle, _ path: String, missed: Bool
+    _ ring: borrowing RingHandle, _ path: String, missed: Bool, damage: LarderError? = nil
   ) throws {
+    if let damage {
+      StandardError.note(damage.message)
+      throw ExitCode(ToolExit.damage)
+    }
     guard try missed || ring.recovery().lost > 0 else { return }
     let finding: LogFinding
     do {

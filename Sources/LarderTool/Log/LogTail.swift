@@ -13,11 +13,13 @@ struct LogTail: ParsableCommand {
       error says so: a log that was resized goes on behind its last message, and another log that \
       has taken the name is printed from its beginning. Messages that were overwritten before they \
       could be printed are counted in a note on the standard error; if messages are missing \
-      because of damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR come out as \
+      because of damage, the exit code is 1, as it is if --grep matches nothing without -f. Ctrl-C \
+      ends it. Messages that are CBOR come out as \
       JSON, and structured records as text, as larder log cat prints them.
 
       Several logs are printed as one, in the order of their times, each message behind the name \
-      of its log. Messages whose time is unknown come when they are seen. -n is of each log.
+      of its log. Messages whose time is unknown come when they are seen. -n is of each log. Times \
+      are written as larder log cat takes them.
 
       EXAMPLES
         larder log tail app.larder                    the 10 newest messages
@@ -26,6 +28,7 @@ struct LogTail: ParsableCommand {
         larder log tail -f events.larder | jq .text   CBOR as JSON
         larder log tail -f --json app.larder | jq     for a program
         larder log tail -f --level error app.larder   errors alone
+        larder log tail --since today -f app.larder   today's, and what comes after
         larder log tail -f app.larder db.larder       two logs, merged
       """)
 
@@ -34,8 +37,16 @@ struct LogTail: ParsableCommand {
 
   @Option(
     name: [.customShort("n"), .long],
-    help: ArgumentHelp("How many of the newest messages to print first.", valueName: "count"))
-  var last: UInt64 = 10
+    help: ArgumentHelp(
+      "How many of the newest messages to print first. (default: 10; with --since, all)",
+      valueName: "count"))
+  var last: UInt64?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Only messages of this time or a later one.", valueName: "time"),
+    transform: Moment.init)
+  var since: Moment?
 
   @Flag(name: .shortAndLong, help: "Go on with what is appended, until Ctrl-C.")
   var follow = false
@@ -52,25 +63,29 @@ struct LogTail: ParsableCommand {
 
   func run() throws {
     if follow { Interruption.enable() }
+    let last = last ?? (since == nil ? 10 : .max)
+    let span = TimeSpan(since: since?.date)
     if files.count > 1 {
-      return try MergedLogs(files, last: last, selection, format).run(follows: follow)
+      let logs = try MergedLogs(
+        files, last: last, span, selection, format, follows: follow)
+      return try logs.run()
     }
-    var printer = MessagePrinter(format, selection, path: file)
+    var printer = MessagePrinter(format, selection, span, path: file)
     var place = Place()
-    let log = try FollowedLog(file)
+    let log = try FollowedLog(file, follows: follow)
     repeat {
       let statistics = try log.ring.statistics()
       let newest = statistics.newestSequence ?? 0
-      printer.contentFormat = statistics.format
-      try selection.require(statistics.format, of: file)
+      try printer.begin(statistics)
       let reader = try log.ring.makeReader()
       if let printed = place.last {
         try reader.seek(to: printed.adding(clamping: 1))
       } else {
         try reader.seek(to: .max)
-        try reader.stepBack(last, from: newest, printedBy: &printer)
+        let first = try span.numbers(log.ring, statistics, path: file).first
+        try reader.stepBack(last, from: newest, notBefore: first, printedBy: &printer)
         // From the oldest on: what is missing before the first message is a gap, too.
-        if !printer.selects, let oldest = statistics.oldestSequence,
+        if !printer.selects, span.isOpen, let oldest = statistics.oldestSequence,
           last > newest.subtracting(clamping: oldest)
         {
           place.last = oldest.subtracting(clamping: 1)
@@ -82,7 +97,9 @@ struct LogTail: ParsableCommand {
       }
       place.last = max(place.last ?? 0, newest)
       guard follow else {
-        return try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed)
+        try LogFinding.endPrinting(
+          log.ring, file, missed: printer.hasMissed, damage: log.damage)
+        return try selection.end(hasPrinted: printer.hasPrinted)
       }
       try follow(log, reader, &place, &printer)
     } while !Interruption.isRequested

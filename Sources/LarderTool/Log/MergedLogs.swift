@@ -19,20 +19,25 @@ final class MergedLogs {
   }
 
   private let sources: [MergedLog]
+  private let selection: MessageSelection
+  private let follows: Bool
   private var pending: [Pending] = []
 
   init(
-    _ files: [String], last: UInt64, _ selection: MessageSelection, _ format: MessageFormat
+    _ files: [String], last: UInt64, _ span: TimeSpan, _ selection: MessageSelection,
+    _ format: MessageFormat, follows: Bool
   ) throws {
+    self.selection = selection
+    self.follows = follows
     // Their paths, as they were given, where files of several folders have one name.
     let short = files.map { URL(fileURLWithPath: $0).lastPathComponent }
     let names = Set(short).count == short.count ? short : files
     sources = try zip(files, names).map { file, name in
-      try MergedLog(file, named: name, last: last, selection, format)
+      try MergedLog(file, named: name, last: last, span, selection, format, follows: follows)
     }
   }
 
-  func run(follows: Bool) throws {
+  func run() throws {
     try gather()
     try show(before: .max)
     while follows && !Interruption.isRequested {
@@ -44,6 +49,7 @@ final class MergedLogs {
     }
     try show(before: .max)
     for source in sources { try source.end() }
+    if !follows { try selection.end(hasPrinted: sources.contains(where: \.hasPrinted)) }
   }
 
   /// In nanoseconds: a date has fewer digits than a time.
@@ -95,7 +101,6 @@ final class MergedLogs {
 private final class MergedLog {
   private let file: String
   private let name: String
-  private let selection: MessageSelection
   private let log: FollowedLog
   private var reader: RingReader
   private var printer: MessagePrinter
@@ -103,22 +108,21 @@ private final class MergedLog {
   private var last: UInt64?
 
   init(
-    _ file: String, named name: String, last count: UInt64, _ selection: MessageSelection,
-    _ format: MessageFormat
+    _ file: String, named name: String, last count: UInt64, _ span: TimeSpan,
+    _ selection: MessageSelection, _ format: MessageFormat, follows: Bool
   ) throws {
     self.file = file
-    self.selection = selection
     self.name = TerminalText.escaped(name, isLine: true)
-    log = try FollowedLog(file)
+    log = try FollowedLog(file, follows: follows)
     reader = try log.ring.makeReader()
-    printer = MessagePrinter(format, selection, path: file, endsEveryMessage: true)
+    printer = MessagePrinter(format, selection, span, path: file, endsEveryMessage: true)
     printer.name = self.name
     let statistics = try log.ring.statistics()
-    printer.contentFormat = statistics.format
-    try selection.require(statistics.format, of: file)
+    try printer.begin(statistics)
     let newest = statistics.newestSequence ?? 0
+    let first = try span.numbers(log.ring, statistics, path: file).first
     try reader.seek(to: newest.adding(clamping: 1))
-    try reader.stepBack(count, from: newest, printedBy: &printer)
+    try reader.stepBack(count, from: newest, notBefore: first, printedBy: &printer)
   }
 
   /// Reads to the end, also of another file that has taken the log's name.
@@ -128,9 +132,7 @@ private final class MergedLog {
     try readRest(body)
     guard isReplaced, let isSame = try log.openSuccessor() else { return }
     reader = try log.ring.makeReader()
-    let format = try log.ring.statistics().format
-    printer.contentFormat = format
-    try selection.require(format, of: file)
+    try printer.begin(try log.ring.statistics())
     if !isSame { last = 0 }
     try reader.seek(to: last?.adding(clamping: 1) ?? 0)
     try readRest(body)
@@ -157,5 +159,9 @@ private final class MergedLog {
     return false
   }
 
-  func end() throws { try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed) }
+  var hasPrinted: Bool { printer.hasPrinted }
+
+  func end() throws {
+    try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed, damage: log.damage)
+  }
 }

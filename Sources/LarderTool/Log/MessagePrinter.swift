@@ -50,7 +50,7 @@ struct MessageFormat: ParsableArguments {
 struct MessagePrinter: ~Copyable {
   private let format: MessageFormat
   private let selection: MessageSelection
-  private let range: TimeRange
+  private let span: TimeSpan
   private let path: String
   private let endsEveryMessage: Bool
   private var output: StandardOutput
@@ -61,26 +61,37 @@ struct MessagePrinter: ~Copyable {
   private var owesLost: UInt64 = 0
   /// Whether messages were missing before one that was printed.
   private(set) var hasMissed = false
+  /// Whether a message was printed.
+  private(set) var hasPrinted = false
 
-  /// The log's coder, as its file names it. To be set before the first message.
-  var contentFormat = ""
-  /// Whether the range was applied to the numbers of messages already.
-  var knowsTimes = true
+  /// The log's coder, as its file names it.
+  private var contentFormat = ""
+  /// Whether the span was applied to the numbers of messages already.
+  private var knowsTimes = true
   /// The log's name, where several are printed.
   var name: String?
 
   /// - Parameters:
   ///   - endsEveryMessage: End partial messages too, for orders in which they are not the last.
   init(
-    _ format: MessageFormat, _ selection: MessageSelection, range: TimeRange = TimeRange(),
+    _ format: MessageFormat, _ selection: MessageSelection, _ span: TimeSpan = TimeSpan(),
     path: String, endsEveryMessage: Bool = false
   ) {
     self.format = format
     self.selection = selection
-    self.range = range
+    self.span = span
     output = StandardOutput(raw: format.raw)
     self.path = path
     self.endsEveryMessage = endsEveryMessage || format.sequence || format.time
+  }
+
+  /// To be called before the first message of a log.
+  ///
+  /// - Throws: `ToolFailure` for a log that has nothing of what is to be selected.
+  mutating func begin(_ statistics: LogStatistics) throws {
+    contentFormat = statistics.format
+    knowsTimes = statistics.keepsTimes || span.isOpen
+    try selection.require(statistics.format, of: path)
   }
 
   private var isCBOR: Bool { contentFormat == "cbor" && !format.raw }
@@ -116,7 +127,7 @@ struct MessagePrinter: ~Copyable {
         content = .invalid(error)
       }
     }
-    guard selection.admits(structured), knowsTimes || range.admits(structured) else { return nil }
+    guard selection.admits(structured), knowsTimes || span.admits(structured) else { return nil }
     guard let pattern = selection.grep else { return content }
     let isMatch =
       switch content {
@@ -138,6 +149,7 @@ struct MessagePrinter: ~Copyable {
     owesLost = owesLost.adding(clamping: lost)
     if lost > 0 && !format.json { try note(missing: lost, before: record.sequence) }
     guard let content = content(of: record) else { return }
+    hasPrinted = true
     if format.json { return try printObject(record, content) }
     if case .invalid(let error) = content, !format.raw {
       try flush()

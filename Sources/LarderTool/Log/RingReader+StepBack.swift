@@ -11,6 +11,8 @@ extension RingReader {
     _ count: UInt64, from newest: UInt64, notBefore oldest: UInt64 = 0,
     printedBy printer: inout MessagePrinter
   ) throws(LarderError) {
+    // All: nothing to count.
+    if count == .max { return try seek(to: oldest) }
     try seek(to: newest.adding(clamping: 1))
     var remaining = count
     while remaining > 0 {

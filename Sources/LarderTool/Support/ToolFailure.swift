@@ -31,6 +31,8 @@ package enum ToolExit {
   /// `verify`, `salvage`, `log cat` or `log tail` found damage or loss; a claim of the demo was not
   /// seen to hold.
   package static let damage: Int32 = 1
+  /// `--grep` matched nothing, as with grep(1).
+  package static let noMatch: Int32 = 1
   /// The command could not do what it was asked to, or not write its output.
   package static let failure: Int32 = 2
   /// `cache get`, `entry get` or `archive get` found nothing; no element has a field that

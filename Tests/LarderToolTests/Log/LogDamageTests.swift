@@ -62,6 +62,15 @@ struct LogDamageTests {
     let json = try Tool.run("log", "verify", "--json", log)
     #expect(json.code == 1)
     #expect(try json.object["isIntact"] as? Bool == false)
+    for (way, numbers) in [
+      (["cat"], Array(1...59)), (["cat", "--reverse"], (1...59).reversed()),
+      (["tail", "-n", "2"], [58, 59]), (["cat", "--grep", "<7>"], [7]),
+    ] {
+      let run = try Tool.run(["log"] + way + [log])
+      #expect(run.code == 1)
+      #expect(run.lines.map(String.init) == numbers.map { "message <\($0)>" }, "\(way)")
+      #expect(run.errors.contains("where its header says 65536"), "\(run.errors)")
+    }
     // Where there is no copy, nothing can be shown.
     for way in [["stat"], ["tail", "-f"], ["append"]] {
       #expect(try Tool.run(["log"] + way + [log]).code == 2, "\(way)")

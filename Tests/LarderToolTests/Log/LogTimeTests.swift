@@ -46,6 +46,14 @@ struct LogTimeTests {
         #expect(run.lines.count == expected, "\(arguments)")
       }
     }
+    for (since, expected) in [("yesterday", count), ("@0", count), ("2999-01-01", 0)] {
+      for files in [[log], [log, log]] {
+        let run = try Tool.run(["log", "tail", "--since", since] + files)
+        #expect(run.code == 0 && run.lines.count == expected * files.count, "\(since)")
+      }
+      let one = try Tool.run("log", "tail", "-n", "1", "--since", since, log)
+      #expect(one.lines.count == min(1, expected), "\(since)")
+    }
     let shown = try Tool.run("log", "cat", "--time", "--sequence", "--last", "1", log).text
     #expect(shown.wholeMatch(of: /\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z\t(two|three)\n/) != nil)
     let object = try Tool.run("log", "cat", "--json", "--last", "1", log).object
@@ -57,6 +65,7 @@ struct LogTimeTests {
     let run = try Tool.run("log", "cat", "--since", "10m", log)
     #expect(run.code == 2 && run.output.isEmpty)
     #expect(run.errors.contains("larder log resize --timestamps"))
+    #expect(try Tool.run("log", "tail", "--since", "10m", log).errors == run.errors)
     let refused = try append("two\n", "--timestamps")
     #expect(refused.code == 2 && refused.errors.contains("larder log resize"))
     #expect(try Tool.run("log", "cat", "--time", log).text == "-\tone\n")

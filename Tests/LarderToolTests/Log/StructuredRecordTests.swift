@@ -91,9 +91,10 @@ struct StructuredRecordTests {
       (["--since", "2023-11-14T22:14:20.250Z"], [2, 3, 4]),
       (["--since", "2023-11-14T22:14Z", "--until", "2023-11-14T22:16:20Z"], [2, 3]),
     ] {
+      let code: Int32 = arguments == ["--grep", "zzz"] ? 1 : 0
       let run = try Tool.run(["log", "cat", "--sequence"] + arguments + [log])
       let printed = run.lines.compactMap { Int($0.prefix { $0 != "\t" }) }
-      #expect(run.code == 0 && run.errors.isEmpty && printed == numbers, "\(arguments)")
+      #expect(run.code == code && run.errors.isEmpty && printed == numbers, "\(arguments)")
       let reversed = try Tool.run(["log", "cat", "--sequence", "--reverse"] + arguments + [log])
       let back = reversed.lines.compactMap { Int($0.prefix { $0 != "\t" }) }
       #expect(back == numbers.reversed(), "\(arguments)")
@@ -122,6 +123,11 @@ struct StructuredRecordTests {
     #expect(refused.code == 2 && refused.errors.contains("--grep"))
     #expect(try Tool.run("log", "cat", "--grep", "error", lines).text == "an error\n")
     #expect(try Tool.run("log", "tail", "--grep", "f[io]ne", lines).text == "fine\n")
+    for paths in [[lines], [lines, log]] {
+      let none = try Tool.run(["log", "tail", "--grep", "no such text"] + paths)
+      #expect(none.code == 1 && none.output.isEmpty && none.errors.isEmpty)
+      #expect(try Tool.run(["log", "tail", "--grep", "fine"] + paths).code == 0)
+    }
   }
 
   @Test func coloursAreForTerminalsWhoseUserWantsThem() throws {
