@@ -25,9 +25,8 @@ struct AppendJob: ~Copyable {
   /// Appends every line of `input`.
   mutating func append(_ input: InputFile, terminator: UInt8) throws {
     try input.withDescriptor { descriptor in
-      let longest = Int(clamping: min(start.dataCapacity, 0x7FFF_F000))
       var reader = LineReader(
-        descriptor: descriptor, name: input.name, terminator: terminator, longestLine: longest)
+        descriptor: descriptor, name: input.name, terminator: terminator, limits: LineLimits(start))
       while try reader.read({ try append($0) }) {
         if progress.isDue {
           progress.draw(progressText(input, read: reader.byteCount, lines: reader.lineCount))
@@ -36,15 +35,15 @@ struct AppendJob: ~Copyable {
     }
   }
 
-  private mutating func append(_ lines: LineReader.Batch) throws {
+  private mutating func append(_ lines: [LineReader.Line]) throws {
     batch.removeAll()
-    for line in lines.lines.dropLast(lines.endsPartial ? 1 : 0) { batch.add(line) }
-    if lines.endsPartial, let last = lines.lines.last { batch.add(last, isPartial: true) }
+    for line in lines { batch.add(line.bytes, isPartial: line.isPartial) }
     let next = try ring.statistics().nextSequence
     defer {
       // A batch that fails was appended up to the message that failed.
       let end = (try? ring.statistics().nextSequence) ?? next
-      bytes += lines.byteCount(ofFirst: Int(clamping: end.subtracting(clamping: next)))
+      let appended = lines.prefix(Int(clamping: end.subtracting(clamping: next)))
+      bytes += appended.reduce(0) { $0 + $1.byteCount }
     }
     try ring.append(batch)
     // Either says whether the file can be found again.

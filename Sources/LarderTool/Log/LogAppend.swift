@@ -20,6 +20,9 @@ struct LogAppend: ParsableCommand {
       where an input is a pipe, the first one is left to the program at its other end, whose last \
       lines are appended, and a second one stops reading. SIGTERM stops it always.
 
+      A line that is longer than the log has room for becomes several messages of a quarter of \
+      that room, all but its last one marked as partial, and larder log cat joins them again.
+
       Sizes are written as 64MiB, 1GB, 100k: k, M, G and T are powers of 1,024, as KiB is; kB, MB, \
       GB and TB are powers of 1,000.
 

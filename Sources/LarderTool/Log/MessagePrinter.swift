@@ -43,7 +43,8 @@ struct MessageFormat: ParsableArguments {
 /// Prints messages to the standard output, so that what went in as lines comes out byte for byte.
 ///
 /// A terminator goes behind every message but a partial one, the last line of an input that did not
-/// end with one; behind that it is written only when another message follows.
+/// end with one; behind that it is written only when another message follows. None goes between the
+/// pieces of a line that was too long for the log.
 ///
 /// Messages of a log whose format is `cbor` are printed as text if they are structured records,
 /// else as the JSON that they amount to.
@@ -57,6 +58,9 @@ struct MessagePrinter: ~Copyable {
   private var object = JSONObject()
   private var cbor = CBORText()
   private var owesTerminator = false
+  private var limits: LineLimits?
+  /// The number of the message that goes on with the line of the last one.
+  private var continuation: UInt64?
   /// Messages missing before the next one that is printed as JSON.
   private var owesLost: UInt64 = 0
   /// Whether messages were missing before one that was printed.
@@ -90,6 +94,7 @@ struct MessagePrinter: ~Copyable {
   /// - Throws: `ToolFailure` for a log that has nothing of what is to be selected.
   mutating func begin(_ statistics: LogStatistics) throws {
     contentFormat = statistics.format
+    limits = LineLimits(statistics)
     knowsTimes = statistics.keepsTimes || span.isOpen
     try selection.require(statistics.format, of: path)
   }
@@ -157,7 +162,7 @@ struct MessagePrinter: ~Copyable {
         "\(path): message \(record.sequence) is left out, it is not valid CBOR: "
           + "\(reason(error)); --raw prints its bytes")
     }
-    if owesTerminator { try output.write(byte: terminator) }
+    if owesTerminator && continuation != record.sequence { try output.write(byte: terminator) }
     if let name { try output.write("\(name): ", style: .dim) }
     if format.sequence { try output.write("\(record.sequence)\t") }
     if format.time { try output.write((LogTime.date(record.time).map(TimeText.utc) ?? "-") + "\t") }
@@ -171,6 +176,7 @@ struct MessagePrinter: ~Copyable {
       try output.write(" \(structured.text)")
     }
     owesTerminator = record.isPartial && !endsEveryMessage
+    continuation = limits?.isPiece(record) == true ? record.sequence.adding(clamping: 1) : nil
     if !owesTerminator { try output.write(byte: terminator) }
   }
 

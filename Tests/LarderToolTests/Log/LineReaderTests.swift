@@ -11,24 +11,23 @@ import Testing
   init() throws { directory = try TemporaryDirectory() }
 
   private func lines(
-    of input: Data, chunkSize: Int, longestLine: Int = .max
-  ) throws -> (lines: [Data], isPartial: Bool, bytes: UInt64) {
+    of input: Data, chunkSize: Int, longest: Int = .max
+  ) throws -> (lines: [Data], partial: [Bool], bytes: UInt64) {
     let file = directory.file(UUID().uuidString)
     try input.write(to: file)
     let descriptor = open(file.path, O_RDONLY)
     defer { close(descriptor) }
     var reader = LineReader(
       descriptor: descriptor, name: "input", terminator: UInt8(ascii: "\n"),
-      longestLine: longestLine, chunkSize: chunkSize)
+      limits: LineLimits(longest: longest), chunkSize: chunkSize)
     var lines: [Data] = []
-    var isPartial = false
+    var partial: [Bool] = []
     while try reader.read({ batch in
-      #expect(!isPartial)
-      lines += batch.lines.map { Data($0) }
-      isPartial = batch.endsPartial
+      lines += batch.map { Data($0.bytes) }
+      partial += batch.map(\.isPartial)
     }) {}
     #expect(reader.lineCount == UInt64(lines.count))
-    return (lines, isPartial, reader.byteCount)
+    return (lines, partial, reader.byteCount)
   }
 
   @Test func linesAreTheSameWhateverTheChunkSize() throws {
@@ -50,14 +49,32 @@ import Testing
       if !isPartial { expected.removeLast() }
       let comment = "seed \(generator.seed), round \(round), chunks of \(chunkSize)"
       #expect(result.lines == expected, "\(comment)")
-      #expect(result.isPartial == isPartial, "\(comment)")
+      #expect(
+        result.partial == expected.indices.map { isPartial && $0 == expected.count - 1 },
+        "\(comment)")
       #expect(result.bytes == UInt64(input.count), "\(comment)")
     }
   }
 
-  @Test func aLineBeyondTheLimitIsAnErrorHoweverItIsCut() throws {
-    let input = Data("ok\n".utf8) + Data(repeating: 0x78, count: 10_000) + Data("\n".utf8)
-    #expect(throws: ToolFailure.self) { try lines(of: input, chunkSize: 64, longestLine: 1_000) }
-    #expect(try lines(of: input, chunkSize: 64, longestLine: 10_000).lines.count == 2)
+  @Test(arguments: [64, 1 << 20])
+  func aLineBeyondTheLimitBecomesPiecesWhichJoinedAreTheLine(chunkSize: Int) throws {
+    for count in [1_001, 1_002, 1_250, 10_000] {
+      let line = Data((0..<count).map { UInt8(0x61 + $0 % 26) })
+      for end in ["\n", "", "\nnext\n"] {
+        let input = Data("ok\n".utf8) + line + Data(end.utf8)
+        let result = try lines(of: input, chunkSize: chunkSize, longest: 1_000)
+        let joined = zip(result.lines, result.partial).reduce(into: Data()) { joined, line in
+          joined += line.0 + (line.1 ? Data() : Data("\n".utf8))
+        }
+        #expect(joined == input, "\(count) \(end)")
+        #expect(result.bytes == UInt64(input.count))
+        #expect(result.lines.allSatisfy { $0.count <= 1_000 })
+        // Every one but the last says by its length that the line goes on.
+        let pieces = result.lines.dropFirst().prefix { $0 != Data("next".utf8) }
+        #expect(pieces.dropLast().allSatisfy { $0.count == 250 } && pieces.last?.count ?? 0 <= 250)
+      }
+    }
+    let whole = Data(repeating: 0x78, count: 1_000) + Data("\n".utf8)
+    #expect(try lines(of: whole, chunkSize: chunkSize, longest: 1_000).lines.count == 1)
   }
 }

@@ -91,12 +91,37 @@ struct LogAppendTests {
     #expect(try json.object["appended"] as? Int == kept)
   }
 
-  @Test func aLineThatCanNeverFitIsAnErrorThatNamesIt() throws {
-    let input = Data("short\n".utf8) + Data(repeating: 0x78, count: 3 << 20) + Data("\n".utf8)
-    let run = try Tool.run(["log", "append", "--capacity", "64KiB", log], input: input)
-    #expect(run.code == 2)
-    #expect(run.errors.contains("line 2 is longer than"))
-    #expect(try Tool.run("log", "cat", log).text == "short\n")
+  @Test(arguments: [[], ["--timestamps"]])
+  func aLineThatIsTooLongForTheLogIsSplitAndJoinedAgain(options: [String]) throws {
+    // What a log overwrites is gone: the end of the line is what stays, and what comes behind it.
+    let line = Data((0..<3 << 20).map { UInt8(0x61 + $0 / 1000 % 26) })
+    let input = Data("short\n".utf8) + line + Data("\nbehind it\n".utf8)
+    let arguments = ["log", "append", "--quiet", "--capacity", "64KiB", log] + options
+    #expect(try Tool.run(arguments, input: input).code == 0)
+    let kept = try Tool.run("log", "cat", log).output
+    #expect(kept.count > 40_000 && input.suffix(kept.count) == kept)
+    let shown = try Tool.run("log", "cat", "--json", log).lines
+    #expect(shown.count > 3 && shown.dropLast(2).allSatisfy { $0.contains("\"partial\":true") })
+    #expect(shown.suffix(2).allSatisfy { !$0.contains("partial") })
+    #expect(try Tool.run("log", "cat", "--sequence", log).lines.count == shown.count)
+  }
+
+  @Test func theLongestLineThatFitsIsOneMessage() throws {
+    for times in [[], ["--timestamps"]] {
+      let path = directory.file("longest\(times.count)").path
+      _ = try Tool.run(["log", "append", "-q", "--capacity", "4KiB", path] + times)
+      let room = try #require(
+        Tool.run("log", "stat", "--json", path).object["dataCapacity"] as? Int)
+      let longest = room - (times.isEmpty ? 16 : 24)
+      for (count, messages) in [(longest, 1), (longest + 1, 5)] {
+        let line = String(repeating: "x", count: count) + "\n"
+        let input = Data(line.utf8)
+        let run = try Tool.run("log", "append", "--json", path, input: input)
+        #expect(run.code == 0)
+        #expect(try run.object["appended"] as? Int == messages)
+        if messages == 1 { #expect(try Tool.run("log", "cat", path).text == line) }
+      }
+    }
   }
 
   @Test func linesOfASlowInputAreThereBeforeItEnds() throws {
