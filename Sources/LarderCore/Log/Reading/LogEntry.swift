@@ -18,7 +18,7 @@ public struct LogEntry<Message: Sendable>: Sendable {
   public let lost: UInt64
 
   /// Whether the message was marked as not ended, as `larder log append` marks a
-  /// last line without a newline.
+  /// last line without a newline, and a piece of a line that is too long for the log.
   public let isPartial: Bool
 
   @usableFromInline let time: Int64
