@@ -747,8 +747,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *s
 /** The limits as they are now. */
 LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
 /** Sets the limits; the next checkpoint enforces them, which is asked for now if they are exceeded;
-    at once that of larder_store_flush. Until it has, writers that bring more wait.
-    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. */
+    at once that of larder_store_flush. Until it has, writers that bring more wait. Of a handle that
+    only reads, those of age and end say what its reads find.
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
 

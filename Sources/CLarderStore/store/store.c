@@ -401,26 +401,6 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     return status;
 }
 
-static void limits_take(larder_store *store, const larder_store_limits *limits) {
-    pthread_mutex_lock(&store->pending.lock);
-    store->expiry.limits = *limits;
-    atomic_store(&store->expiry.age_ns, limits->age_ns);
-    atomic_store(&store->expiry.end_ns, limits->end_ns);
-    atomic_store(&store->expiry.tracks_access,
-                 (store->options.flags & LARDER_STORE_TRACK_ACCESS) != 0 ||
-                     limits->count != LARDER_STORE_UNLIMITED ||
-                     limits->bytes != LARDER_STORE_UNLIMITED || limits->free_bytes != 0);
-    if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
-        limits->free_bytes != 0)
-        store->expiry.may_expire = true;
-    larder_store_set_room(store);
-    if (store->index.meta.count > limits->count || store->index.meta.bytes > limits->bytes) {
-        store->maintenance.wants_flush = true;
-        larder_store_wake(store);
-    }
-    pthread_mutex_unlock(&store->pending.lock);
-}
-
 static larder_status store_make(const char *path, const larder_store_options *options,
                                 larder_store **out) {
     if (path == NULL || path[0] == 0) return LARDER_EINVALID;
@@ -453,7 +433,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (!status) status = larder_os_absolute_path(path, &store->identity.path);
     if (!status && strlen(store->identity.path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
     if (!status) status = larder_memtable_create(&store->pending.active);
-    if (!status) limits_take(store, &store->options.limits);
+    if (!status) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
 
@@ -645,9 +625,26 @@ larder_store_limits larder_store_limits_get(larder_store *store) {
 }
 
 larder_status larder_store_limits_set(larder_store *store, const larder_store_limits *limits) {
-    larder_status status = store_enter_to_write(store);
-    if (!status) limits_take(store, limits);
-    return status;
+    larder_status status = store_enter(store);
+    if (status) return status;
+    pthread_mutex_lock(&store->pending.lock);
+    store->expiry.limits = *limits;
+    atomic_store(&store->expiry.age_ns, limits->age_ns);
+    atomic_store(&store->expiry.end_ns, limits->end_ns);
+    atomic_store(&store->expiry.tracks_access,
+                 (store->options.flags & LARDER_STORE_TRACK_ACCESS) != 0 ||
+                     limits->count != LARDER_STORE_UNLIMITED ||
+                     limits->bytes != LARDER_STORE_UNLIMITED || limits->free_bytes != 0);
+    if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
+        limits->free_bytes != 0)
+        store->expiry.may_expire = true;
+    larder_store_set_room(store);
+    if (store->index.meta.count > limits->count || store->index.meta.bytes > limits->bytes) {
+        store->maintenance.wants_flush = true;
+        larder_store_wake(store);
+    }
+    pthread_mutex_unlock(&store->pending.lock);
+    return LARDER_OK;
 }
 
 /** What is known of the state `seen`, and of what waits behind it; `lock` is held. */

@@ -103,7 +103,7 @@ enum LogFile {
     if status == LARDER_OK { return }
     throw LarderError(
       status: status, doing: "resize \(path) to \(options.capacity) bytes",
-      reason: RingFailure.reason(status, detail: detail, asked: raw))
+      reason: RingFailure.reason(status, path: path, detail: detail, asked: raw))
   }
 }
 

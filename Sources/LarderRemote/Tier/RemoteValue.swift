@@ -13,8 +13,8 @@
   /// The version is 16 random bytes, of each write its own: two values with the same are the
   /// same, so a copy can be checked without the rest. The 1 is the format. The cost is there with
   /// flag 1, extended data and their count with flag 2, and with flag 4, which all but older
-  /// entries have, when it was written and when it is to be loaded again; all others are 0. Numbers are
-  /// little-endian. The value is what the tier's coder made of it.
+  /// entries have, when it was written and when it is to be loaded again; all others are 0. Numbers
+  /// are little-endian. The value is what the tier's coder made of it.
   ///
   /// A marker of somebody who loads the value is a version and a 2, and nothing more. What stands
   /// in for a value that is too large for the server, and stays where it was written or loaded, is

@@ -111,6 +111,7 @@ struct CommentTests {
     server: Server, database: Database
     """,
     "LarderCore/Memory/Loading/LoadedValue": "pages: MemoryCache<URL, Data>, url: URL",
+    "LarderCore/Memory/Loading/OldValue": "pages: MemoryCache<URL, Data>, url: URL",
     "LarderCore/Memory/Loading/MemoryCache+Loading": """
     cache: MemoryCache<String, [String]>, users: MemoryCache<Int, User>, query: String, id: Int,
     server: Server, database: Database
@@ -150,8 +151,11 @@ struct CommentTests {
       var id = 0, age = 0, name = "", city = "", date = Date()
     }
     struct Mirror { mutating func apply(_ change: some Any) {} }
-    struct Response { var body = Data(), maximumAge = Duration.zero, mustNotBeStored = false }
-    func fetch(_ url: URL) async throws -> Response { Response() }
+    struct Response {
+      var body = Data(), etag = Data(), maximumAge = Duration.zero
+      var mustNotBeStored = false, isNotModified = false
+    }
+    func fetch(_ url: URL, ifNoneMatch tag: Data? = nil) async throws -> Response { Response() }
     struct Record { var bytes = Data(), life: Expiration? }
     protocol Store: Sendable {
       func get(_ key: String) async throws -> Record?

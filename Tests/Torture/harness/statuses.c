@@ -350,7 +350,7 @@ static const store_call store_calls[] = {
     {"flush", larder_store_flush, LARDER_EREADONLY},
     {"maintain", larder_store_maintain, LARDER_EREADONLY},
     {"formats_set", call_format, LARDER_EREADONLY},
-    {"limits_set", call_limits, LARDER_EREADONLY},
+    {"limits_set", call_limits, LARDER_OK},
     {"trim", call_trim, LARDER_EREADONLY},
     {"remove_expired", call_remove_expired, LARDER_EREADONLY},
     {"statistics_get", call_store_statistics, LARDER_OK},

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
+import Foundation
 
 /// Words for what `larder_ring_detail` knows.
 enum RingFailure {
   /// Why opening failed, with numbers and advice; nil where the status says it all.
   static func reason(
-    _ status: Int32, detail: larder_ring_detail, asked: larder_ring_options
+    _ status: Int32, path: String, detail: larder_ring_detail, asked: larder_ring_options
   ) -> String? {
     switch Int(status) {
+    case Int(ENOENT):
+      access(path, F_OK) == 0 ? "the file is empty, as a log is that is just being made" : nil
     case LARDER_EBUSY: busy(detail)
     case LARDER_ELOCKED: locked(detail)
     case LARDER_EVERSION:

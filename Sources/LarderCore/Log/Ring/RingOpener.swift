@@ -44,7 +44,7 @@ final class RingOpener: Sendable {
     guard status == LARDER_OK, let opened else {
       throw LarderError(
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
-        reason: RingFailure.reason(status, detail: detail, asked: raw))
+        reason: RingFailure.reason(status, path: path, detail: detail, asked: raw))
     }
     let owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
     var statistics = larder_ring_statistics()

@@ -160,8 +160,8 @@ extension MemoryCache {
   /// - Parameters:
   ///   - key: The key.
   ///   - load: Gets the old value, which may have expired, nil if there is none. Makes the value,
-  ///     or says that it is unchanged. Called at most once, and once more if the key is removed while
-  ///     it runs.
+  ///     or says that it is unchanged. Called at most once, and once more if the key is removed
+  ///     while it runs.
   /// - Returns: The value that was there or was loaded.
   /// - Throws: As there.
   /// - Complexity: As there.

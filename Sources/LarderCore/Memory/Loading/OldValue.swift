@@ -9,7 +9,7 @@ public import Foundation
 /// ```swift
 /// let page = try await pages.value(forKey: url) { old in
 ///   let response = try await fetch(url, ifNoneMatch: old?.extendedData)
-///   if let old, response.status == 304 { return old.unchanged(refreshAfter: response.maximumAge) }
+///   if let old, response.isNotModified { return old.unchanged(refreshAfter: response.maximumAge) }
 ///   return LoadedValue(
 ///     response.body, extendedData: response.etag, refreshAfter: response.maximumAge)
 /// }
