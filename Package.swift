@@ -206,7 +206,9 @@ let package = Package(
         .target(name: "LarderRemote", condition: .when(traits: ["Remote"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Sources/LarderTool", sources: ["Log", "Support"], swiftSettings: swift),
+      path: "Sources/LarderTool",
+      exclude: ["Archive", "Cache", "Demo", "Entry", "LarderCommand.swift", "Manual"],
+      sources: ["Log", "Support"], swiftSettings: swift),
     .executableTarget(
       name: "LarderTool",
       dependencies: [
