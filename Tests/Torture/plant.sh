@@ -31,7 +31,7 @@ EVICT_LATE) in_file CLarder/ring/append.c \
     /^    ring_seal(ring, payload_crc, (uint32_t)length | partial/i\
     { extern int sched_yield(void); sched_yield(); ring_store_oldest(ring); }' ;;
 NO_SYNC) in_file CLarder/ring/sync.c \
-    's/larder_status status = larder_os_map_sync(.*);/larder_status status = LARDER_OK;/' ;;
+    's/status = larder_os_map_sync(.*);/status = LARDER_OK;/' ;;
 REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \
     's/found->next_sequence = .* + 1;/found->next_sequence = 1;/
     s/^    return next;/    return 1;/' ;;
