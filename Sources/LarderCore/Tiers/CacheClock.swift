@@ -6,8 +6,9 @@ public import Foundation
 ///
 /// In memory lives are measured by a clock that never goes back; only
 /// ``Expiration/date(_:)`` looks at the calendar, once, when it is set. On disk, where
-/// lives go on over a restart, the calendar is all there is. Give tests a clock of their own,
-/// and nothing in them has to wait:
+/// lives go on over a restart, the calendar is all there is: an entry that is written while it is
+/// ahead lives for so much longer, and one that is read then may have expired too early. Give tests
+/// a clock of their own, and nothing in them has to wait:
 ///
 /// ```swift
 /// let hours = Mutex(0)

@@ -45,7 +45,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let flushedVersion: UInt64
   /// The version of the last write that survives a power cut.
   public let syncedVersion: UInt64
-  /// Reads that found a value.
+  /// Reads that found an entry, also where its value could not be decoded.
   public let hits: UInt64
   /// Reads that found none.
   public let misses: UInt64
