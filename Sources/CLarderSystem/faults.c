@@ -18,8 +18,9 @@ static void faults_lock(void) { pthread_mutex_lock(&fault_mutex); }
 static void faults_unlock(void) { pthread_mutex_unlock(&fault_mutex); }
 
 /** A child that was forked while another thread was at a fault point could not pass any. The first
-    handlers that are registered are called last: whoever holds a lock may be at one. */
-__attribute__((constructor)) static void faults_outlive_fork(void) {
+    handlers that are registered are called last: whoever holds a lock may be at one. No other is
+    registered earlier than by a constructor without a priority. */
+__attribute__((constructor(101))) static void faults_outlive_fork(void) {
     (void)pthread_atfork(faults_lock, faults_unlock, faults_unlock);
 }
 
