@@ -13,7 +13,7 @@ extension Cache {
     let isKept = memoryCache.insert(
       entry.value, forKey: key, cost: entry.cost,
       expiration: memoryCache.expiration(of: entry.value, key).capped(trusted(entry).expiration),
-      company: MemoryCompany(entry)
+      company: company(of: entry)
     ) { writers.isGood(token) }
     if isKept { counters.promotions.add(1, ordering: .relaxed) }
   }

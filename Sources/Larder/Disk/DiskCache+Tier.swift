@@ -66,20 +66,11 @@ extension DiskCache {
     return isThere
   }
 
-  /// What goes with a value.
+  /// What goes with the value.
   @usableFromInline
-  struct Company {
-    @usableFromInline var cost: Int?
-    @usableFromInline var extendedData: Data?
-    @usableFromInline var life: Expiration
-    @usableFromInline var age: Duration
-    @usableFromInline var refreshAfter: Duration?
-  }
-
-  @usableFromInline
-  func company(of entry: StoreEntry) -> Company {
+  func company(of entry: StoreEntry) -> StoreEntryCompany {
     let (written, refresh) = (entry.raw.written_ns, entry.raw.refresh_ns)
-    return Company(
+    return StoreEntryCompany(
       cost: entry.cost,
       extendedData: entry.extended.isEmpty ? nil : Data(copied: entry.extended),
       life: entry.remainingLife(currentLimits),
@@ -144,6 +135,16 @@ extension CacheTierEntry {
     version = entry.version
     writtenAt = entry.written
   }
+}
+
+/// What goes with a value on a disk.
+@usableFromInline
+struct StoreEntryCompany {
+  @usableFromInline var cost: Int?
+  @usableFromInline var extendedData: Data?
+  @usableFromInline var life: Expiration
+  @usableFromInline var age: Duration
+  @usableFromInline var refreshAfter: Duration?
 }
 
 extension StoreTerms {

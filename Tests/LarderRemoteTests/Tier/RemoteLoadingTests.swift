@@ -285,7 +285,7 @@
         decode: { String(decoding: $0.map { $0 ^ 0x5A }, as: UTF8.self) })
       let text = String(repeating: "secret ", count: 200)
       for (coder, isHidden, size) in [
-        (masked, true, 1418), (.string, false, 1418), (.string.compressed(), true, 100),
+        (masked, true, 1434), (.string, false, 1434), (.string.compressed(), true, 116),
       ] {
         let tier = try RemoteTier<String, String>(
           name: "test", connection: RedisConnection(redis.patient), coder: coder,

@@ -110,7 +110,7 @@ extension Cache {
         trusted(entry).expiration)
       let isKept = memoryCache.insert(
         entry.value, forKey: key, cost: entry.cost, expiration: expiration,
-        company: MemoryCompany(entry)
+        company: company(of: entry)
       ) { writers.isGood(token) && !isClosed.load(ordering: .acquiring) }
       if isKept { restored.append(key) }
     }

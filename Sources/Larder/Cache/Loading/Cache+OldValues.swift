@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import LarderCore
+public import LarderCore
 
 // What there is under a key although it is time to load it again, or has expired.
 extension Cache {
@@ -54,6 +54,7 @@ extension OldValue {
 
 extension MemoryCompany {
   /// What goes with an entry of a tier.
+  @inlinable
   init(_ entry: CacheTierEntry<some Sendable>) {
     self.init(
       refreshAfter: entry.refreshAfter, age: entry.age ?? .zero, extendedData: entry.extendedData,

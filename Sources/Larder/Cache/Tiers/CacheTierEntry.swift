@@ -30,7 +30,7 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   /// Read from a disk: whether the tier below has to confirm it before it is used.
   @usableFromInline var isUnconfirmed = false
   /// To be written: whether the value is the one that the cache read.
-  package var isUnchanged = false
+  @usableFromInline package var isUnchanged = false
 
   /// Makes an entry.
   ///

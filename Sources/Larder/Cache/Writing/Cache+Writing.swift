@@ -202,9 +202,12 @@ extension Cache {
     if loads.isBusy { loads.supersede(key)?.release(entry.value) }
   }
 
-  @usableFromInline
+  /// What goes with an entry to memory; nil for what the cache has for all.
+  @inlinable
   func company(of entry: Entry) -> MemoryCompany? {
-    let isBare = entry.refreshAfter == nil && entry.extendedData == nil && !entry.isUnchanged
+    let isBare =
+      entry.refreshAfter == nil && entry.age == nil && entry.extendedData == nil
+      && !entry.isUnchanged
     return isBare ? nil : MemoryCompany(entry)
   }
 

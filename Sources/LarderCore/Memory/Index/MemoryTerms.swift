@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package import Foundation
+public import Foundation
 import Synchronization
 
 /// What a cache keeps with a value besides its key, where it is asked for: behind the entry.
@@ -26,6 +26,7 @@ package struct MemoryCompany: Sendable {
   /// Whether the value is the one that is there, if one is: then that stays.
   @usableFromInline var isUnchanged: Bool
 
+  @usableFromInline
   package init(
     refreshAfter: Duration? = nil, age: Duration = .zero, extendedData: Data? = nil,
     isUnchanged: Bool = false
