@@ -251,16 +251,17 @@ static bool ring_expire_marked(larder_ring *ring, int64_t before_ns) {
     return true;
 }
 
-/** Removes what is too old by now; the lock is held.
-    @return the time that is believed. */
-COLD static int64_t ring_expire(larder_ring *ring, int64_t now_ns) {
+/** Removes what is too old by now; the lock is held. */
+COLD static void ring_expire(larder_ring *ring, const int64_t clock_ns) {
     const int64_t part_ns = ring->maximum_age_ns / (RING_AGE_MARKS - 2);
-    int64_t age = ring->maximum_age_ns, oldest;
+    int64_t age = ring->maximum_age_ns, now_ns = clock_ns, oldest;
     uint64_t removed = 0;
     // A clock of the caller's has no other beside it.
     if (!ring->clock) {
-        now_ns = ring_believed_time(&ring->ages, now_ns);
+        now_ns = ring_believed_time(&ring->ages, clock_ns);
         ring_mark_age(ring, now_ns, part_ns);
+        ring->ages.clock_ns = clock_ns;
+        ring->ages.ahead_ns = clock_ns - now_ns;
     }
     // A failure is not this append's, which needs none of it.
     bool is_done = ring_expire_marked(ring, now_ns - age) &&
@@ -271,8 +272,10 @@ COLD static int64_t ring_expire(larder_ring *ring, int64_t now_ns) {
     oldest = earlier(oldest, now_ns);
     if (__builtin_add_overflow(oldest, is_done ? age : EXPIRE_AGAIN_NS, &ring->expires_ns))
         ring->expires_ns = INT64_MAX;
-    if (!ring->clock && ring->expires_ns - now_ns > part_ns) ring->expires_ns = now_ns + part_ns;
-    return now_ns;
+    if (ring->clock) return;
+    // As the clock will say then, unless it is set again.
+    if (ring->expires_ns - now_ns > part_ns) ring->expires_ns = now_ns + part_ns;
+    ring->expires_ns += ring->ages.ahead_ns;
 }
 
 /** Begins an append at `now_ns`; the lock is held. */
@@ -284,8 +287,8 @@ static void ring_begin_time(larder_ring *ring, int64_t now_ns) {
     }
     if (now_ns > ring->newest_ns) ring->newest_ns = now_ns;
     if (ring->maximum_age_ns == 0) return;
-    bool is_due = now_ns >= ring->expires_ns || now_ns < ring->ages.now_ns;
-    ring->ages.last_ns = is_due ? ring_expire(ring, now_ns) : now_ns;
+    if (now_ns >= ring->expires_ns || now_ns < ring->ages.clock_ns) ring_expire(ring, now_ns);
+    ring->ages.last_ns = now_ns - ring->ages.ahead_ns;
 }
 
 // The newest end ----------------------------------------------------------------------------------

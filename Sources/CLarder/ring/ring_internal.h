@@ -75,6 +75,8 @@ typedef struct ring_ages {
     /** The time that was believed last, what the other clock said then, and when the last message
         was appended. */
     int64_t now_ns, ticks_ns, last_ns;
+    /** What the clock said at the first of these, and by how much it was ahead of it. */
+    int64_t clock_ns, ahead_ns;
     /** Messages before the number were appended by the time; a new one for each thirty-second part
         of the maximum age. */
     struct {
