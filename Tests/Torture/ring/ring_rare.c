@@ -319,30 +319,38 @@ static void days_pass(int64_t *days, int64_t more) {
     larder_fault_set_clock(*days * DAY_NS);
 }
 
-static void holds(torture *run, larder_ring *ring, uint64_t oldest, uint64_t newest,
-                  const char *when) {
+/** One more message is appended; then these are there. */
+static void holds_then(torture *run, larder_ring *ring, uint64_t oldest, uint64_t newest,
+                       const char *when) {
     larder_ring_statistics figures;
+    put_next(run, ring, 1, 100, false);
     EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
     EXPECT(run, figures.oldest_sequence == oldest && figures.newest_sequence == newest,
            "%s: %" PRIu64 " to %" PRIu64 ", not %" PRIu64 " to %" PRIu64, when,
            figures.oldest_sequence, figures.newest_sequence, oldest, newest);
 }
 
+/** A log of ten messages, which go when they are a week old. */
+static larder_ring *open_of_a_week(torture *run, const rare *self, larder_ring_options *options) {
+    larder_ring *ring = NULL;
+    *options = ring_options(16384, 0);
+    options->maximum_age_ns = CLOCK_AGE_DAYS * DAY_NS;
+    (void)unlink(self->path);
+    GIVES(larder_ring_open(self->path, options, NULL, &ring), LARDER_OK);
+    put_next(run, ring, 10, 100, false);
+    return ring;
+}
+
 /** A clock that is ahead for a while deletes nothing, and messages grow old all the same. */
 static void clock_ahead(torture *run, void *context) {
     const rare *self = context;
     for (int reopens = 0; reopens < 2; reopens++) {
-        larder_ring_options options = ring_options(16384, 0);
-        options.maximum_age_ns = CLOCK_AGE_DAYS * DAY_NS;
-        larder_ring *ring = NULL;
+        larder_ring_options options;
         int64_t days = 0;
-        (void)unlink(self->path);
         larder_fault_set_clock(0);
-        GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
-        put_next(run, ring, 10, 100, false);
+        larder_ring *ring = open_of_a_week(run, self, &options);
         larder_fault_set_clock(30 * DAY_NS);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 1, 11, "thirty days ahead");
+        holds_then(run, ring, 1, 11, "thirty days ahead");
         days_pass(&days, 0);
         if (reopens) {
             larder_ring_close(ring);
@@ -350,26 +358,20 @@ static void clock_ahead(torture *run, void *context) {
         }
         put_next(run, ring, 5, 100, false);
         days_pass(&days, 6);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 1, 17, "six days later");
+        holds_then(run, ring, 1, 17, "six days later");
         days_pass(&days, 2);
-        put_next(run, ring, 1, 100, false);
         // Those of the first day, the one of the wrong clock too, are older than a week.
-        holds(run, ring, 17, 18, "eight days later");
+        holds_then(run, ring, 17, 18, "eight days later");
         days_pass(&days, 4);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 17, 19, "twelve days later");
+        holds_then(run, ring, 17, 19, "twelve days later");
         days_pass(&days, 2);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 18, 20, "fourteen days later");
+        holds_then(run, ring, 18, 20, "fourteen days later");
         // A clock that is put right ahead of all that was appended since makes nothing old either.
         larder_fault_set_clock(300 * DAY_NS);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 18, 21, "three hundred days ahead");
+        holds_then(run, ring, 18, 21, "three hundred days ahead");
         larder_fault_suspend(8 * DAY_NS);
         larder_fault_set_clock(308 * DAY_NS);
-        put_next(run, ring, 1, 100, false);
-        holds(run, ring, 22, 22, "eight days after that");
+        holds_then(run, ring, 22, 22, "eight days after that");
         larder_ring_close(ring);
     }
     larder_fault_set_clock(0);
@@ -377,22 +379,16 @@ static void clock_ahead(torture *run, void *context) {
 
 /** One that is ahead when the log is opened is believed; put right, it is, too. */
 static void clock_set_back(torture *run, void *context) {
-    const rare *self = context;
-    larder_ring_options options = ring_options(16384, 0);
-    options.maximum_age_ns = CLOCK_AGE_DAYS * DAY_NS;
-    larder_ring *ring = NULL;
+    larder_ring_options options;
     int64_t days = 0;
     larder_fault_set_clock(30 * DAY_NS);
-    GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
-    put_next(run, ring, 10, 100, false);
+    larder_ring *ring = open_of_a_week(run, context, &options);
     larder_fault_set_clock(0);
     put_next(run, ring, 1, 100, false);
     days_pass(&days, 6);
-    put_next(run, ring, 1, 100, false);
-    holds(run, ring, 1, 12, "six days later");
+    holds_then(run, ring, 1, 12, "six days later");
     days_pass(&days, 2);
-    put_next(run, ring, 1, 100, false);
-    holds(run, ring, 12, 13, "eight days later");
+    holds_then(run, ring, 12, 13, "eight days later");
     larder_ring_close(ring);
     larder_fault_set_clock(0);
 }
