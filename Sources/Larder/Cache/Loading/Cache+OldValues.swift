@@ -19,7 +19,7 @@ extension Cache {
   /// As the blocking form.
   func old(forKey key: Key) async -> OldValue<Value>? {
     if let old = memoryCache.old(forKey: key) { return old }
-    guard keepsExpired, let diskCache else { return nil }
+    guard memoryCache.keepsExpired, let diskCache else { return nil }
     // Whoever is cancelled wants nothing.
     let entry = try? await diskCache.executor.run { self.expiredEntry(forKey: key) }
     return entry.flatMap(\.self).map { OldValue($0) }
@@ -34,13 +34,15 @@ extension Cache {
     memoryCache.oldValue(forKey: key) ?? expiredEntry(forKey: key)?.value
   }
 
-  /// Whether values are kept that have expired.
-  private var keepsExpired: Bool { memoryCache.keepsExpired }
-
+  /// What a disk has, which memory keeps as expired from then on: all who waited for a load ask
+  /// when it fails.
   private func expiredEntry(forKey key: Key) -> Entry? {
-    guard keepsExpired, queue?.write(forKey: key) == nil else { return nil }
+    guard memoryCache.keepsExpired, queue?.write(forKey: key) == nil else { return nil }
+    let token = writers.token(key)
     for slot in slots {
-      if let entry = slot.expiredEntry(forKey: key) { return entry }
+      guard let entry = slot.expiredEntry(forKey: key) else { continue }
+      keep(entry, key, token)
+      return entry
     }
     return nil
   }

@@ -258,6 +258,8 @@ struct CacheAgeTests {
     }
     #expect(try await cache.values(forKeys: [2]) { _ in throw CacheTestFailure() } == [2: "cached"])
     #expect(cache.statistics.staleHits == 3)
+    // Each was read from the disk once, and is in memory for the next load that fails.
+    #expect(cache.statistics.promotions == 2 && cache.memoryCache.peek(forKey: 1) == nil)
     #expect(throws: CacheTestFailure()) { try failNow(cache, 3) }
     clock.advance(99.999)
     #expect(try failNow(cache, 1) == "cached")
