@@ -89,9 +89,11 @@ public final class RedisServer: Sendable {
   ) throws -> (Int32, Pipe, Pipe)? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // The input ends with this process, however that ends.
+    // The input ends with this process, however that ends. The server's process says its own number
+    // before it is the server: said by the shell beside it, it may come after "Ready".
     let script = """
-      "$@" <&- & server=$!; echo "pid $server"; cat >/dev/null; kill -9 $server; wait $server
+      sh -c 'echo "pid $$"; exec "$@"' sh "$@" <&- & server=$!
+      cat >/dev/null; kill -9 $server; wait $server
       """
     let plain = arguments.contains("PORT") ? "0" : String(port)
     process.arguments =
