@@ -82,6 +82,8 @@
         // Everybody has the new terms, and its own data.
         let entry = try #require(try await tier().entry(forKey: "k"))
         #expect(entry.value == body && entry.age == .zero && entry.extendedData == Data([7]))
+        // Once it was told: what it has is as old as it looks until then.
+        await until { other.memoryCache.peek(forKey: "k") == nil }
         advance(5)
         #expect(try await other.value(forKey: "k", orLoad: load) == body)
         advance(-5)
