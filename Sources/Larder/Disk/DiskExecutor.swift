@@ -2,7 +2,6 @@
 
 import Dispatch
 import LarderCore
-import Synchronization
 
 /// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
 /// of the few that run tasks has to.
@@ -31,23 +30,7 @@ package final class DiskExecutor: Sendable {
     if Self.mayBlockItsThread { return try body() }
     // So that a task waits for a resumption, and not a thread; but for one that comes too late.
     try await suspension?.untilResumed()
-    let outcome = Outcome<R>()
-    await withCheckedContinuation { continuation in
-      queue.async {
-        outcome.set(Result(catching: body))
-        continuation.resume()
-      }
-    }
-    return try outcome.get()
-  }
-
-  /// Hands a result from thread to thread by a lock: Thread Sanitizer does not see that a
-  /// continuation does so, where it is resumed before it is awaited.
-  private final class Outcome<R: Sendable>: Sendable {
-    private let result = Mutex<Result<R, any Error>>(.failure(CancellationError()))
-
-    func set(_ value: Result<R, any Error>) { result.withLock { $0 = value } }
-    func get() throws -> R { try result.withLock { $0 }.get() }
+    return try await queue.run(body)
   }
 
   /// The same for what also works while the store is suspended.

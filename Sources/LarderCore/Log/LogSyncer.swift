@@ -16,6 +16,7 @@ final class LogSyncer: Sendable {
 
   private struct Waiter {
     let target: Target
+    let sync: @Sendable (Target) throws -> Void
     let continuation: CheckedContinuation<Void, any Error>
   }
 
@@ -39,19 +40,25 @@ final class LogSyncer: Sendable {
   ) async throws {
     try await withCheckedThrowingContinuation { continuation in
       let isServed = state.withLock { state in
-        state.waiters.append(Waiter(target: target, continuation: continuation))
+        state.waiters.append(Waiter(target: target, sync: sync, continuation: continuation))
         defer { state.isServed = true }
         return state.isServed
       }
-      if !isServed { Self.queue.async { self.serve(sync) } }
+      if !isServed { Self.queue.async { self.serve() } }
     }
   }
 
-  private func serve(_ sync: (Target) throws -> Void) {
-    while let waiters = next() {
-      let result = Result { try sync(Self.all(of: waiters)) }
-      for waiter in waiters { waiter.continuation.resume(with: result) }
+  private func serve() {
+    // When a task goes on, this thread has released the log: the task may do so, too, and open it
+    // again at once.
+    while let (continuations, result) = syncNext() {
+      for continuation in continuations { continuation.resume(with: result) }
     }
+  }
+
+  private func syncNext() -> ([CheckedContinuation<Void, any Error>], Result<Void, any Error>)? {
+    guard let waiters = next() else { return nil }
+    return (waiters.map(\.continuation), Result { try waiters[0].sync(Self.all(of: waiters)) })
   }
 
   private func next() -> [Waiter]? {

@@ -341,12 +341,8 @@ package final class SuspendableHandle: @unchecked Sendable {
 
   /// Runs a blocking call on a thread that calls which wait for a resumption cannot hold.
   package static func run(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      // A serial queue gets a thread however many are blocked.
-      DispatchQueue(label: "larder.suspension", qos: .userInitiated).async {
-        continuation.resume(with: Result(catching: body))
-      }
-    }
+    // A serial queue gets a thread however many are blocked.
+    try await DispatchQueue(label: "larder.suspension", qos: .userInitiated).run(body)
   }
 
   private func enter(_ phase: Phase) {

@@ -222,14 +222,17 @@ extension Cache {
   ) {
     let run = MemoryLoadRun(count: 1)
     loads.begin(run, [(key, ongoing)])
+    let body = Handover(body)
     let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
-      Task {
-        let outcome: Result<Value?, any Error>
+      Task { [loads] in
+        var outcome: Result<Value?, any Error> = .failure(CancellationError())
         var next: (@Sendable () -> Void)?
         do {
-          let found = try await body(run)
-          next = found.next
-          outcome = .success(found.value)
+          // Who is told the outcome may release the cache, and open it again at once.
+          if let found = try await body.take()?(run) {
+            next = found.next
+            outcome = .success(found.value)
+          }
         } catch {
           outcome = .failure(error)
         }

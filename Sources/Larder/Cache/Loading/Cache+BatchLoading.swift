@@ -162,45 +162,71 @@ extension Cache {
   ) {
     let run = MemoryLoadRun(count: own.count)
     loads.begin(run, own)
+    let body = Handover<@Sendable () async -> [Ended]> {
+      await self.loadAndStore(run, own, replaces: replaces, load)
+    }
     let task = MemoryLoading.$ids.withValue(ids(own)) {
-      Task {
-        let own = replaces ? own : await missing(of: own, load)
-        if own.isEmpty { return }
-        let permissions = await permissions(of: own, replaces ? .refresh : .missingAmongMany)
-        let start = ContinuousClock.now
-        let outcome: Result<[Key: LoadedValue<Value>], any Error>
-        do { outcome = .success(try await load(own.map(\.key))) } catch {
-          outcome = .failure(error)
-        }
-        countCall(run, outcome, since: start)
-        _ = await each(Array(zip(own, permissions))) { [self] keyed, permission in
-          let loaded = outcome.map { found($0[keyed.key]) }
-          await keep(loaded, keyed.key, of: keyed.load, replaces: replaces, permission)
-          loads.end(keyed.load, keyed.key, with: loaded.map(\.value))
-        }
+      Task { [loads] in
+        // Who is told the outcome may release the cache, and open it again at once.
+        let ended = await body.take()?() ?? []
+        for ended in ended { loads.end(ended.load, ended.key, with: ended.outcome) }
       }
     }
     run.setTask(task)
   }
 
-  /// Ends the loads of what is there after all, or in a tier; loads what is old of that again.
+  /// A load whose callers are to be told what came of it.
+  private typealias Ended = (
+    key: Key, load: MemoryLoad<Value>, outcome: MemoryLoad<Value>.Outcome
+  )
+
+  private func loadAndStore(
+    _ run: MemoryLoadRun, _ own: [MemoryLoads<Key, Value>.Keyed], replaces: Bool,
+    _ load: @escaping @Sendable ([Key]) async throws -> [Key: LoadedValue<Value>]
+  ) async -> [Ended] {
+    let (own, there) = replaces ? (own, []) : await missing(of: own, load)
+    if own.isEmpty { return there }
+    for ended in there { loads.end(ended.load, ended.key, with: ended.outcome) }
+    let permissions = await permissions(of: own, replaces ? .refresh : .missingAmongMany)
+    let start = ContinuousClock.now
+    let outcome: Result<[Key: LoadedValue<Value>], any Error>
+    do { outcome = .success(try await load(own.map(\.key))) } catch { outcome = .failure(error) }
+    countCall(run, outcome, since: start)
+    return await each(Array(zip(own, permissions))) { [self] keyed, permission in
+      let loaded = outcome.map { found($0[keyed.key]) }
+      await keep(loaded, keyed.key, of: keyed.load, replaces: replaces, permission)
+      return (keyed.key, keyed.load, loaded.map(\.value))
+    }
+  }
+
+  /// Looks for what is there after all, or in a tier; loads what is old of that again.
   private func missing(
     of own: [MemoryLoads<Key, Value>.Keyed],
     _ load: @escaping @Sendable ([Key]) async throws -> [Key: LoadedValue<Value>]
-  ) async -> [MemoryLoads<Key, Value>.Keyed] {
-    let found = await each(own) { [self] key, ongoing -> (isMissing: Bool, isDue: Bool) in
-      if let value = memoryCache.peek(forKey: key) {
-        loads.end(ongoing, key, with: .success(value))
-        return (false, false)
-      }
+  ) async -> (own: [MemoryLoads<Key, Value>.Keyed], there: [Ended]) {
+    let found = await each(own) { [self] key, _ -> (value: Value?, isDue: Bool) in
+      if let value = memoryCache.peek(forKey: key) { return (value, false) }
       // A tier that fails, and has counted that, is no reason not to load.
-      guard let entry = try? await lowerEntry(forKey: key) else { return (true, false) }
-      loads.end(ongoing, key, with: .success(entry.value))
-      return (false, isDue(entry))
+      guard let entry = try? await lowerEntry(forKey: key) else { return (nil, false) }
+      return (entry.value, isDue(entry))
     }
-    let due = loads.joinUnlessBusy(zip(own, found).compactMap { $1.isDue ? $0.key : nil })
+    var missing: [MemoryLoads<Key, Value>.Keyed] = []
+    var (there, old): ([Ended], [Key]) = ([], [])
+    for (keyed, (value, isDue)) in zip(own, found) {
+      guard let value else {
+        missing.append(keyed)
+        continue
+      }
+      if isDue {
+        loads.end(keyed.load, keyed.key, with: .success(value))
+        old.append(keyed.key)
+      } else {
+        there.append((keyed.key, keyed.load, .success(value)))
+      }
+    }
+    let due = loads.joinUnlessBusy(old)
     if !due.isEmpty { start(due, replaces: true, load) }
-    return zip(own, found).compactMap { $1.isMissing ? $0 : nil }
+    return (missing, there)
   }
 
   private func permissions(

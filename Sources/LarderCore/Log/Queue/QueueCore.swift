@@ -287,11 +287,7 @@ extension QueueCore {
     guard log.durability == .power || configuration.deadLetters?.durability == .power else {
       return try body()
     }
-    return try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue(label: "larder.queue", qos: .userInitiated).async {
-        continuation.resume(with: Result(catching: body))
-      }
-    }
+    return try await DispatchQueue(label: "larder.queue", qos: .userInitiated).run(body)
   }
 }
 
