@@ -82,6 +82,24 @@ static bool backup_is_good(const larder_ring *ring) {
     return true;
 }
 
+/** A reader may look between the two halves of a writer's change, or of a killed one's. */
+static void check_cursors(const larder_ring *ring, bool is_closed, larder_ring_report *report) {
+    uint64_t slots = ring_fixed_slots(&ring->fixed);
+    const ring_cursor_slot *slot = larder_ring_cursor_slots(ring);
+    static const ring_cursor_slot empty;
+    for (uint64_t i = 0; i < slots; i++) {
+        bool is_taken = larder_cursor_slot_is_taken(&slot[i]);
+        uint64_t place = ring_smaller_reading(&slot[i].acknowledged, &slot[i].complement);
+        atomic_thread_fence(memory_order_acquire);
+        bool is_whole =
+            is_taken ? LOAD(slot[i].acknowledged) == ~LOAD(slot[i].complement)
+                     : memcmp(&slot[i], &empty, sizeof empty) == 0 || slot[i].name_length == 0;
+        bool is_possible = !is_taken || place < larder_ring_view_get(ring).next_sequence;
+        if (is_possible && (is_whole || (ring->read_only && !is_closed))) continue;
+        report_damage(report, RING_HEADER_BYTES + i * RING_CURSOR_BYTES, RING_CURSOR_BYTES);
+    }
+}
+
 static void check_header(const larder_ring *ring, larder_ring_report *report) {
     const ring_header *header = ring->header;
     uint64_t backup = ring->fixed.capacity_bytes - RING_FIXED_BYTES;
@@ -103,23 +121,13 @@ static void check_header(const larder_ring *ring, larder_ring_report *report) {
         report_damage(report, RING_FIXED_BYTES, sizeof header->state);
     }
     uint32_t closed = LOAD(header->state.closed_crc);
-    // Behind a walk it is only that a power cut tore the header, which the next writer makes good.
-    if (closed && closed != larder_ring_closed_crc(header) && !ring->has_private_view) {
+    bool is_closed = closed && closed == larder_ring_closed_crc(header);
+    // Behind a walk it may be that a power cut tore the header, which the next writer makes good.
+    if (closed && !is_closed && (!ring->has_private_view || ring->recovery.state_damaged)) {
         report->state_damaged = 1;
         report_damage(report, RING_FIXED_BYTES, sizeof header->state);
     }
-    // A reader may look between the two halves of a writer's change, or of a killed one's.
-    if (ring->read_only) return;
-    uint64_t slots = ring_fixed_slots(&ring->fixed);
-    const ring_cursor_slot *slot = larder_ring_cursor_slots(ring);
-    static const ring_cursor_slot empty;
-    for (uint64_t i = 0; i < slots; i++) {
-        if (larder_cursor_slot_is_taken(&slot[i])
-                ? LOAD(slot[i].acknowledged) == ~LOAD(slot[i].complement)
-                : memcmp(&slot[i], &empty, sizeof empty) == 0 || slot[i].name_length == 0)
-            continue;
-        report_damage(report, RING_HEADER_BYTES + i * RING_CURSOR_BYTES, RING_CURSOR_BYTES);
-    }
+    check_cursors(ring, is_closed, report);
 }
 
 /** Everything once; the lock is held. */

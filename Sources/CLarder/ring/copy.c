@@ -38,8 +38,7 @@ static void ring_inherit(larder_ring *ring, const ring_cursor_slot *slots, size_
     for (size_t i = 0; i < count; i++) {
         if (!larder_cursor_slot_is_taken(&slots[i])) continue;
         larder_bytes name = {slots[i].name, slots[i].name_length};
-        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
-        if (acknowledged >= ring->next_sequence) acknowledged = ring->next_sequence - 1;
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i], ring->next_sequence);
         // A file with fewer slots than cursors keeps the first ones.
         if (larder_ring_acknowledge(ring, name, acknowledged) != LARDER_OK) break;
     }
@@ -215,10 +214,12 @@ static larder_ring_options options_after(const larder_ring_options *asked, const
     return options;
 }
 
-/** Removes a file that was made here, if it is the one that has the name. */
+/** Removes a file that was made here, if it is the one that has the name.
+    @param made NULL if that could not be asked right after it was made. */
 static void ring_file_remove(int folder, const char *name, const larder_os_facts *made) {
     larder_os_facts found;
-    if (!larder_os_file_facts_in(folder, name, &found) && larder_os_is_same_file(&found, made))
+    if (!made ||
+        (!larder_os_file_facts_in(folder, name, &found) && larder_os_is_same_file(&found, made)))
         (void)larder_os_file_remove_in(folder, name);
 }
 
@@ -253,7 +254,7 @@ larder_status larder_ring_salvage(const char *source, const char *target,
             if (!status) status = closed;
             larder_ring_close(copy.target);
         }
-        if (status && is_known) ring_file_remove(folder, name, &facts);
+        if (status) ring_file_remove(folder, name, is_known ? &facts : NULL);
     }
     larder_os_file_close(folder);
     larder_record_runs_free(&remains.runs);

@@ -20,8 +20,16 @@ bool larder_cursor_slot_is_taken(const ring_cursor_slot *slot) {
            slot->name_crc == cursor_name_crc(slot->name, slot->name_length);
 }
 
-uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot) {
-    return ring_smaller_reading(&slot->acknowledged, &slot->complement);
+uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot, uint64_t next) {
+    uint64_t reading = ring_smaller_reading(&slot->acknowledged, &slot->complement);
+    return reading < next ? reading : 0;
+}
+
+/** Where somebody else writes, the next number is read after the place: it only grows. */
+static uint64_t cursor_place(const larder_ring *ring, const ring_cursor_slot *slot) {
+    uint64_t place = larder_cursor_slot_acknowledged(slot, UINT64_MAX);
+    atomic_thread_fence(memory_order_acquire);
+    return place < larder_ring_view_get(ring).next_sequence ? place : 0;
 }
 
 static bool cursor_name_is_valid(larder_bytes name) {
@@ -71,7 +79,7 @@ larder_status larder_ring_acknowledge(larder_ring *ring, larder_bytes name, uint
             slot = spare;
             cursor_slot_take(slot, name);
         }
-        if (sequence > larder_cursor_slot_acknowledged(slot)) {
+        if (sequence > larder_cursor_slot_acknowledged(slot, ring->next_sequence)) {
             STORE(slot->acknowledged, sequence);
             atomic_thread_fence(memory_order_release);
             // If we crash here, the place before this one counts.
@@ -91,7 +99,7 @@ larder_status larder_ring_acknowledged(larder_ring *ring, larder_bytes name, uin
     if (status) return status;
     ring_cursor_slot *spare;
     const ring_cursor_slot *slot = cursor_find(ring, name, &spare);
-    if (slot) *sequence = larder_cursor_slot_acknowledged(slot);
+    if (slot) *sequence = cursor_place(ring, slot);
     else status = LARDER_ENOTFOUND;
     ring_unlock(ring);
     return status;
@@ -123,7 +131,7 @@ larder_status larder_ring_cursors(larder_ring *ring, larder_ring_cursor *cursors
             memcpy(cursor->name, slots[i].name, sizeof slots[i].name);
             cursor->name[32] = 0;
             cursor->name_length = (uint8_t)slots[i].name_length;
-            cursor->acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+            cursor->acknowledged = cursor_place(ring, &slots[i]);
         }
         ++*count;
     }

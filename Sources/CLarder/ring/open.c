@@ -120,7 +120,7 @@ uint64_t larder_ring_cursors_maximum(const ring_cursor_slot *slots, uint64_t cou
     uint64_t maximum = 0;
     for (uint64_t i = 0; i < count; i++) {
         if (!larder_cursor_slot_is_taken(&slots[i])) continue;
-        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i], UINT64_MAX);
         if (acknowledged > maximum) maximum = acknowledged;
     }
     return maximum;
@@ -240,7 +240,7 @@ static void ring_repair_cursors(larder_ring *ring) {
             memset(&slots[i], 0, sizeof slots[i]);
             continue;
         }
-        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i], ring->next_sequence);
         STORE(slots[i].acknowledged, acknowledged);
         STORE(slots[i].complement, ~acknowledged);
     }

@@ -135,9 +135,12 @@ bool larder_record_run_joins(const record_run *run, const record_run *next) {
 /** Goes along the records from `offset`, which lie behind each other, as far as `end`.
     @param last the number of the record before; receives that of the last one.
     @param count is raised by how many there are.
-    @return where it stopped: `end`, or where no intact record with a larger number is. */
+    @return where it stopped: `end`, or behind the last record, where no other one with a larger
+            number follows. What leads from there to one that a killed writer had only begun does
+            not count. */
 static uint64_t records_follow(const ring_records *records, uint64_t offset, uint64_t end,
                                uint64_t *last, uint64_t *count) {
+    uint64_t behind = offset;
     while (offset < end) {
         uint64_t position = offset % records->data_bytes;
         uint64_t rest = records->data_bytes - position;
@@ -153,9 +156,10 @@ static uint64_t records_follow(const ring_records *records, uint64_t offset, uin
         }
         *last = record_sequence(head.tag);
         offset += record_bytes(record_length(head.word));
+        behind = offset;
         ++*count;
     }
-    return offset;
+    return offset < end ? behind : offset;
 }
 
 bool larder_ring_is_outrun(const ring_records *records, const ring_header *header) {
@@ -165,6 +169,22 @@ bool larder_ring_is_outrun(const ring_records *records, const ring_header *heade
     return record_sequence(head.tag) > ring_published_newest(header) &&
            record_is_plausible(head, position, records->data_bytes) &&
            record_is_intact(records, records->data + position, head, position);
+}
+
+/** Whether nothing speaks against a state in which there are no messages. Damage can make one, and
+    what it hides is there. */
+static bool empty_is_possible(const ring_records *records, const ring_header *header,
+                              uint64_t newest) {
+    uint64_t position = LOAD(header->state.oldest) % records->data_bytes;
+    record_head head;
+    // A writer says first that it counts none. Only a ring that overwrites drops what nobody
+    // removed, and only for a message that needs all of the room.
+    bool may_drop = header->fixed.flags & LARDER_RING_OVERWRITE && ring_published_end(header) > 0;
+    if (LOAD(header->state.count) || (ring_removed_through(header) < newest && !may_drop))
+        return false;
+    // What a killed writer had not shown yet is kept, too.
+    return records->data_bytes - position < RING_HEAD_BYTES ||
+           !record_goes_on(records, position, newest, &head) || head.word == RECORD_PAD;
 }
 
 bool larder_ring_believe(const ring_records *records, const ring_header *header,
@@ -188,8 +208,9 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     if (oldest >= end) {
         // Empty; perhaps the writer was about to go on at the start of the next lap.
         found->oldest = found->end = oldest;
-        return oldest == end ||
-               (oldest % records->data_bytes == 0 && oldest - end < records->data_bytes);
+        return empty_is_possible(records, header, newest) &&
+               (oldest == end ||
+                (oldest % records->data_bytes == 0 && oldest - end < records->data_bytes));
     }
     if (end - oldest > records->data_bytes) return false;
     uint64_t position = oldest % records->data_bytes;
@@ -401,7 +422,7 @@ static bool hint_is_possible(const ring_header *header, uint64_t lap_bytes, uint
 }
 
 oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
-                                    const ring_header *header) {
+                                    const ring_header *header, bool may_be_torn) {
     oldest_hint hint = {.removed_through = ring_removed_through(header)};
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = ring_published_end(header);
@@ -417,7 +438,11 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
     }
     for (size_t i = 0; i < 2; i++) {
         uint64_t position = offsets[i] % lap_bytes;
-        if (position % 8 || position + RING_HEAD_BYTES > records->data_bytes) continue;
+        if (position % 8 || position + RING_HEAD_BYTES > records->data_bytes ||
+            offsets[i] > RING_OFFSET_MAX / 2)
+            continue;
+        // Of one time, the two ends of what is live are no more than a lap apart.
+        if (!may_be_torn && (offsets[i] > end || end - offsets[i] > lap_bytes)) continue;
         if (!hint.is_known || offsets[i] < offsets[0]) hint.position = position;
         hint.is_known = true;
         record_head head = record_head_at(records->data, position);
@@ -440,9 +465,11 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
 
 /** Whether the head right behind the header's `end` is that of a record appended after the sync
     under way, even if the rest of it is torn. */
-static bool next_head_proves_sync(const ring_records *records, const ring_header *header) {
-    uint64_t position = ring_published_end(header) % records->data_bytes;
-    if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) return false;
+static bool next_head_proves_sync(const ring_records *records, uint64_t lap_bytes,
+                                  const ring_header *header) {
+    uint64_t position = ring_published_end(header) % lap_bytes;
+    // Of a truncated file there may be no data at all.
+    if (position % 8 || position + RING_HEAD_BYTES > records->data_bytes) return false;
     record_head head = record_head_at(records->data, position);
     return record_sequence(head.tag) == ring_published_newest(header) + 1 &&
            record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
@@ -557,12 +584,13 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
     // What callers were told holds where the word that says why does not.
     uint64_t promised = LOAD(header->session.promised);
     return (state_hints){
-        .oldest = larder_ring_oldest_hint(records, known->lap_bytes, header),
+        .oldest = larder_ring_oldest_hint(records, known->lap_bytes, header,
+                                          known->trust == RECOVERY_POWER_CUT),
         .synced = promised > record_sequence(synced) ? promised : record_sequence(synced),
         .syncing = record_sequence(syncing),
         .generation = record_generation(syncing),
         .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
-                          next_head_proves_sync(records, header),
+                          next_head_proves_sync(records, known->lap_bytes, header),
         .overwrites = known->overwrites,
         .is_believable = is_possible,
         .is_protected = header_protects(header, known->lap_bytes),
@@ -574,10 +602,10 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
     those behind it is missing in front of number `first`, at `start`, was lost.
     @return 0 if it may have been overwritten as well. */
 static uint64_t oldest_number(const ring_header *header, const state_hints *hints,
-                              const record_runs *runs, uint64_t data_bytes) {
+                              const record_runs *runs, uint64_t data_bytes, uint64_t next) {
     uint64_t lower = oldest_hint_lower(hints->oldest);
-    // A ring that refuses drops only what is removed.
-    if (!hints->overwrites) return lower;
+    // A ring that refuses drops only what is removed, so far as that is known.
+    if (!hints->overwrites && hints->is_believable) return lower;
     // Where the record is there and not in the chain, the header is older than what is, as in a
     // copy: what it speaks of is left over from a lap that was written over.
     bool is_left_over =
@@ -585,7 +613,10 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
     if (hints->oldest.number) return is_left_over ? 0 : lower;
     uint64_t newest = ring_published_newest(header), held = header_numbers(header);
     uint64_t highest = runs->count ? runs->items[runs->count - 1].last : 0;
-    if (hints->is_believable && newest >= highest && held <= newest)
+    // What is missing among them may not be known.
+    if (held == UINT64_MAX && LOAD(header->state.count) && ring_count_is_possible(header))
+        held = LOAD(header->state.count);
+    if (newest < next && newest >= highest && held <= newest)
         return newest + 1 - held > lower ? newest + 1 - held : lower;
     // In the first lap nothing is overwritten: then there was room for them before the first one.
     if (!runs->count || (hints->is_believable && ring_published_end(header) > data_bytes)) return 0;
@@ -675,7 +706,8 @@ static larder_status survey_file(const ring_records *records, const ring_header 
     out->is_explained =
         hints->is_cut && !(hints->is_protected && highest <= ring_published_newest(header));
 
-    // What the header gave up stays given up.
+    // What the header gave up stays given up; more than was ever given says nothing.
+    if (hints->oldest.removed_through >= next) out->hints.oldest.removed_through = 0;
     uint64_t lower = oldest_hint_lower(hints->oldest);
     if (lower > next) lower = 0;
     size_t first = 0;
@@ -683,7 +715,7 @@ static larder_status survey_file(const ring_records *records, const ring_header 
     if (first < runs->count) record_run_trim(records, &runs->items[first], lower);
     runs->count -= first;
     if (runs->count) memmove(runs->items, runs->items + first, runs->count * sizeof *runs->items);
-    out->remains.oldest = oldest_number(header, hints, runs, known->lap_bytes);
+    out->remains.oldest = oldest_number(header, hints, runs, known->lap_bytes, next);
     return LARDER_OK;
 }
 
@@ -708,7 +740,9 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     if (status) return status;
     record_runs runs = all.remains.runs;
     const state_hints *hints = &all.hints;
-    report->state_damaged = all.highest > 0 && !hints->oldest.is_known && !hints->oldest.number;
+    bool is_torn = LOAD(header->state.closed_crc) && !report->was_closed;
+    report->state_damaged = (all.highest > 0 && !hints->oldest.is_known && !hints->oldest.number) ||
+                            (is_torn && known->trust == RECOVERY_KILLED);
 
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;

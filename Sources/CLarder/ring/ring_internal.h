@@ -472,9 +472,10 @@ static inline uint64_t oldest_hint_lower(oldest_hint hint) {
     return hint.number > hint.removed_through ? hint.number : hint.removed_through + 1;
 }
 
-/** @param lap_bytes as in recovery_case. */
+/** @param lap_bytes as in recovery_case.
+    @param may_be_torn the header's words may be of different times. */
 oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
-                                    const ring_header *header);
+                                    const ring_header *header, bool may_be_torn);
 
 /** All runs of intact records in the data, in order of position. */
 larder_status larder_record_runs_scan(const ring_records *records, const ring_header *header,
@@ -527,7 +528,9 @@ larder_status larder_ring_open_made(int made, const char *path, const larder_rin
 void larder_ring_free(larder_ring *ring);
 ring_cursor_slot *larder_ring_cursor_slots(const larder_ring *ring);
 bool larder_cursor_slot_is_taken(const ring_cursor_slot *slot);
-uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot);
+/** @param next no number from there on was given: a place that says so says nothing, and is 0.
+           Seeing a message twice is better than never seeing it. */
+uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot, uint64_t next);
 /** The highest number that a cursor has acknowledged. */
 uint64_t larder_ring_cursors_maximum(const ring_cursor_slot *slots, uint64_t count);
 

@@ -31,6 +31,7 @@ static const family families[] = {
     {"log", "model", family_model, 7, "random operations beside a model in memory"},
     {"log", "damage", family_damage, 13, "flipped bytes, truncations, zeroed and swapped pages"},
     {"log", "fields", family_fields, 0, "every field of headers and records set wrong"},
+    {"log", "lines", family_lines, 0, "parts of headers that are zeros or noise, nothing untold"},
     {"log", "concurrency", family_concurrency, 13,
      "threads, second openers, fork, readers elsewhere"},
     {"log", "kill", family_kill, 30, "SIGKILL at a random moment, then reopen"},

@@ -77,6 +77,7 @@ void family_hostile(torture *run);
 void family_resize_cut(torture *run);
 void family_damage(torture *run);
 void family_fields(torture *run);
+void family_lines(torture *run);
 void family_rare(torture *run);
 void family_exhaustion(torture *run);
 void family_input(torture *run);

@@ -342,7 +342,7 @@ static void records_alone(torture *run) {
     record_write_pad(file.data, 0, 7, 5);
     STORE(file.header.state.published[0].newest, 5);
     STORE(file.header.state.published[0].end, 48);
-    oldest_hint hint = larder_ring_oldest_hint(&records, sizeof file.data, &file.header);
+    oldest_hint hint = larder_ring_oldest_hint(&records, sizeof file.data, &file.header, true);
     EXPECT(run, hint.is_known && hint.number == 0, "a pad has number %llu",
            (unsigned long long)hint.number);
 }

@@ -25,6 +25,7 @@ enum {
     RING_DEVICE = 160,
     RING_FLOOR = 192,
     RING_REMOVED = 200,
+    RING_BELL = 248,
     RING_SESSION = 256,
     RING_MISSING = 288
 };
