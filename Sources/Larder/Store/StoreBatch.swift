@@ -68,8 +68,8 @@ struct StoreBatch: ~Copyable {
     try store.check(
       status,
       """
-      store \(value.count) bytes under a key of \(key.count) bytes in a batch of \(binding.size) \
-      bytes for \(store.path)
+      store \(value.count) bytes under a key of \(key.count) bytes in \(store.path), in a batch \
+      of \(binding.size) bytes so far and \(store.batchCapacity) at most
       """)
     binding.size += key.count + value.count
   }

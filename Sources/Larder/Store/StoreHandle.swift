@@ -67,6 +67,9 @@ final class StoreHandle: Sendable {
   /// The folder as it was given, for messages alone.
   var path: String { folder.path }
 
+  /// The most bytes of a batch, other than a first entry that is larger.
+  var batchCapacity: UInt64 { options.withLock { $0.journalCapacity / 2 } }
+
   /// Notes the folder that was made in place of one that was gone.
   func found(at past: StoreFolder) throws(LarderError) {
     let now = try StoreFolder(

@@ -23,7 +23,9 @@ extension StoreTerms {
     self.init(flags: flags | UInt32(LARDER_STORE_OWN_TIMES))
     if let date = expiration.date { expires = date.inNanoseconds }
     if let life = expiration.afterWrite {
-      let (end, overflows) = now().addingReportingOverflow(max(0, life.inNanoseconds))
+      // A date is read to the nearest microsecond: no life at all ends before now.
+      let nanoseconds = life.inNanoseconds > 0 ? life.inNanoseconds : -1000
+      let (end, overflows) = now().addingReportingOverflow(nanoseconds)
       expires = min(expires, overflows ? .max : end)
     }
     idle = Self.idle(expiration)

@@ -61,7 +61,7 @@ struct OlderFilesTests {
     }
   }
 
-  @Test(arguments: 0..<effort(20, long: 2_000))
+  @Test(arguments: 0..<effort(20, long: 500))
   func nothingIsLostUntold(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let manager = FileManager.default
