@@ -568,7 +568,8 @@ typedef struct larder_ring_report {
     uint32_t was_closed;
     /** 1 if the header had to be rebuilt from its backup. */
     uint32_t header_damaged;
-    /** 1 if the ring's state (oldest, end) was found by looking at every record. */
+    /** 1 if the ring's state (oldest, end) was found by looking at every record, or is not that
+        which was left when the file was closed. */
     uint32_t state_damaged;
     uint32_t reserved;
 } larder_ring_report;

@@ -111,6 +111,7 @@ struct LogTail: ParsableCommand {
     _ printer: inout MessagePrinter
   ) throws {
     while !Interruption.isRequested {
+      try StandardOutput.checkReader()
       let isAwake = try log.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
       let found = try printNext(reader, &place, &printer)
       if isAwake == nil, !found {

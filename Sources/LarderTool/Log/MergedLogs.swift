@@ -41,6 +41,7 @@ final class MergedLogs {
     try gather()
     try show(before: .max)
     while follows && !Interruption.isRequested {
+      try StandardOutput.checkReader()
       // What was appended before this moment is there to be seen; of what came later one log may
       // show an older message after the other has shown a newer one. So that waits for its turn.
       let moment = Self.now - Self.precision

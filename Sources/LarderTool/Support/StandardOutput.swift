@@ -99,6 +99,14 @@ package struct StandardOutput: ~Copyable {
     }
   }
 
+  /// Whoever waits for something to print asks now and then whether it is wanted.
+  /// - Throws: `OutputClosed` where whoever read a pipe has gone.
+  package static func checkReader() throws {
+    var place = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    let isAbandoned = poll(&place, 1, 0) > 0 && place.revents & Int16(POLLERR | POLLHUP) != 0
+    if isAbandoned { throw OutputClosed() }
+  }
+
   /// Closes it, as the last thing: some file systems tell only then that they have no room.
   package static func close() throws {
     if Foundation.close(STDOUT_FILENO) != 0 && errno != EINTR { throw failure() }

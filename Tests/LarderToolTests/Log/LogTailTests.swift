@@ -48,6 +48,18 @@ struct LogTailTests {
     #expect(code == 0 && rest.isEmpty && errors.isEmpty)
   }
 
+  @Test(arguments: [1, 2])
+  func itEndsWithWhoReadsIt(count: Int) throws {
+    try open().append("one")
+    try FileManager.default.copyItem(at: file, to: directory.file("other.larder"))
+    let files = [log, directory.file("other.larder").path].prefix(count)
+    let tail = try RunningTool(["log", "tail", "-f"] + files)
+    #expect(tail.readLine().hasSuffix("one\n"))
+    try tail.closeOutput()
+    // Nothing more is appended.
+    #expect(tail.waitForExit().code == 0)
+  }
+
   @Test func aWriterThatStopsAndComesBackIsFollowedOn() throws {
     var writer = try open()
     try writer.append("one")
