@@ -8,8 +8,9 @@ import LarderTestSupport
 struct Outside {
   static let programs =
     [
-      Images.program, Requests.program, Library.program, Pages.program, Journal.program,
-      Equals.program, Folders.program, Sessions.program, Bank.program, Mirror.program,
+      Images.program, Requests.program, Offline.program, Library.program, Pages.program,
+      Journal.program, Equals.program, Folders.program, Sessions.program, Bank.program,
+      Mirror.program,
     ] + remote
 
   #if Remote

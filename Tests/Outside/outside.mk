@@ -8,7 +8,7 @@
 #   make test-long SECONDS=1800         larger sizes, so many seconds together
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
-OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders \
+OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api offline archive entries log keys folders \
   sessions bank mirror)
 
 # So many at a time. Each has its turn, also after one that fails.

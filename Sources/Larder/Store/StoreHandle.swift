@@ -88,16 +88,23 @@ final class StoreHandle: Sendable {
     host.install(in: &raw)
     var detail = larder_store_detail()
     var opened: OpaquePointer?
-    let status: larder_status
-    if var tuning = options.tuning?.raw {
-      status = withUnsafePointer(to: &tuning) { tuning in
-        raw.tuning = tuning
-        defer { raw.tuning = nil }
-        return larder_store_open(location, &raw, &detail, &opened)
+    var status: larder_status
+    var rounds = 0
+    repeat {
+      // What the library does for a cache by itself may hold it for a moment longer than those do
+      // who use it, and open it again.
+      if rounds > 0 { Thread.sleep(forTimeInterval: 0.001) }
+      if var tuning = options.tuning?.raw {
+        status = withUnsafePointer(to: &tuning) { tuning in
+          raw.tuning = tuning
+          defer { raw.tuning = nil }
+          return larder_store_open(location, &raw, &detail, &opened)
+        }
+      } else {
+        status = larder_store_open(location, &raw, &detail, &opened)
       }
-    } else {
-      status = larder_store_open(location, &raw, &detail, &opened)
-    }
+      rounds += 1
+    } while Int(status) == LARDER_EBUSY && detail.holder_pid == Int64(getpid()) && rounds < 100
     guard status == LARDER_OK, let opened else {
       foundFormat = detail.content_format
       throw LarderError(

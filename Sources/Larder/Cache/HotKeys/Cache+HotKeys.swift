@@ -46,7 +46,7 @@ extension Cache {
       var restoration = CacheRestoration(count: 0)
       do {
         let keys = try file.read()
-        restoration.count = await Self.restore(keys, from: disk) { self }
+        restoration.count = await Self.restore(keys) { self }
         self?.setHotKeys(.ofMemory)
       } catch let error as LarderError {
         restoration.failure = error
@@ -71,12 +71,10 @@ extension Cache {
   /// memory believe that the hottest was used last.
   ///
   /// - Parameter cache: nil when nobody has it any more.
-  private static func restore(
-    _ keys: [Data], from disk: DiskCache<Key, Value>, _ cache: () -> Cache?
-  ) async -> Int {
+  private static func restore(_ keys: [Data], _ cache: () -> Cache?) async -> Int {
     var restored: [Key] = []
     var rest = keys[...]
-    while !rest.isEmpty, let cache = cache() {
+    while !rest.isEmpty, let cache = cache(), let disk = cache.diskCache {
       let chunk = rest.prefix(chunkCount)
       rest = rest.dropFirst(chunkCount)
       // What cannot be read now is not brought back.
