@@ -18,6 +18,8 @@ struct Volume: Codable, Identifiable, Equatable, Sendable {
   var place: Place?
   var isOut = false
   var score = 0.0
+  /// Unique, where it is indexed.
+  var mark: Int?
 
   /// Of the next version of the schema.
   var later: Volume {
@@ -31,12 +33,13 @@ struct Volume: Codable, Identifiable, Equatable, Sendable {
     ArchiveIndex("author", \.author), ArchiveIndex("year", \.year),
     ArchiveIndex("rating", \.rating), ArchiveIndex("kind", \.kind),
     ArchiveIndex("city", \.place?.city), ArchiveIndex("out", \.isOut),
-    ArchiveIndex("score", \.score),
+    ArchiveIndex("score", \.score), ArchiveIndex("mark", \.mark, isUnique: true),
   ]
   static let compound: [ArchiveIndex<Volume>] = [
     ArchiveIndex("authorYear", \.author, \.year),
     ArchiveIndex("ratingAuthorYear", \.rating, \.author, \.year),
     ArchiveIndex("kindYearRatingScore", \.kind, \.year, \.rating, \.score),
+    ArchiveIndex("authorMark", \.author, \.mark, isUnique: true),
   ]
 }
 
@@ -84,11 +87,13 @@ struct ArchivePlannerModelTests {
       var archive = try open()
       var model: [Int: Volume] = [:]
       for step in 0..<effort(20, long: 60) {
-        for _ in 0..<Int.random(in: 0...30, using: &random) { try change(&model, archive) }
+        for _ in 0..<Int.random(in: 0...30, using: &random) {
+          try change(&model, archive, indexes)
+        }
         let change = "change \(step) of round \(round), indexes \(indexes), seed \(random.seed)"
         switch Int.random(in: 0..<8, using: &random) {
         case 0, 1: try changeAll(&model, archive, change)
-        case 2, 3: try changeAtOnce(&model, archive, change)
+        case 2, 3: try changeAtOnce(&model, archive, indexes, change)
         case 4:
           try archive.close()
           version += 1
@@ -170,7 +175,18 @@ struct ArchivePlannerModelTests {
     }.map(\.element)
   }
 
-  private mutating func change(_ model: inout [Int: Volume], _ archive: Archive<Volume>) throws {
+  /// Whether an index is unique, and another volume has what this one has in it.
+  private static func collides(_ volume: Volume, _ model: [Int: Volume], _ indexes: Int) -> Bool {
+    guard indexes >= 2, let mark = volume.mark else { return false }
+    return model.values.contains { other in
+      other.id != volume.id && other.mark == mark
+        && (indexes != 3 || other.author == volume.author)
+    }
+  }
+
+  private mutating func change(
+    _ model: inout [Int: Volume], _ archive: Archive<Volume>, _ indexes: Int
+  ) throws {
     let id = Int.random(in: -40..<40, using: &random)
     if Int.random(in: 0..<5, using: &random) == 0 {
       model[id] = nil
@@ -178,8 +194,9 @@ struct ArchivePlannerModelTests {
       return
     }
     let volume = makeVolume(id)
-    model[id] = volume
-    try archive.upsert(volume)
+    let collides = Self.collides(volume, model, indexes)
+    #expect(errorCode { try archive.upsert(volume) } == (collides ? .duplicate : nil))
+    if !collides { model[id] = volume }
   }
 
   private mutating func makeVolume(_ id: Int) -> Volume {
@@ -188,7 +205,8 @@ struct ArchivePlannerModelTests {
       rating: Bool.random(using: &random) ? nil : Int.random(in: -1..<4, using: &random),
       kind: pick(Volume.Kind.allCases),
       place: Bool.random(using: &random) ? nil : Volume.Place(city: pick(Self.authors)),
-      isOut: Bool.random(using: &random), score: pick([-1, -0.0, 0, 0.5, 2]))
+      isOut: Bool.random(using: &random), score: pick([-1, -0.0, 0, 0.5, 2]),
+      mark: Bool.random(using: &random) ? nil : Int.random(in: 0..<60, using: &random))
   }
 
   /// Changes or deletes what a query finds.
@@ -207,22 +225,31 @@ struct ArchivePlannerModelTests {
     }
   }
 
-  /// Changes several in a transaction, which sees its writes.
+  /// Changes several in a transaction, which sees its writes, and of which the outcome counts.
   private mutating func changeAtOnce(
-    _ model: inout [Int: Volume], _ archive: Archive<Volume>, _ name: String
+    _ model: inout [Int: Volume], _ archive: Archive<Volume>, _ indexes: Int, _ name: String
   ) throws {
     let written = (0..<4).map { _ in makeVolume(Int.random(in: -40..<40, using: &random)) }
     let deleted = written[0].id
-    for volume in written { model[volume.id] = volume }
-    model[deleted] = nil
+    var changed = model
+    for volume in written { changed[volume.id] = volume }
+    changed[deleted] = nil
     let (condition, sort) = (makeCondition(depth: 2), makeSort())
     let expected = Self.sort(
-      model.values.filter(condition.isMet).sorted { $0.id < $1.id }, [sort])
-    let found = try archive.transaction { archive in
-      for volume in written { try archive.upsert(volume) }
-      try archive.delete(id: deleted)
-      return try sort.add(archive.where(Predicate<Volume> { condition.expression($0) })).results()
+      changed.values.filter(condition.isMet).sorted { $0.id < $1.id }, [sort])
+    let collides = changed.values.contains { Self.collides($0, changed, indexes) }
+    var found: [Volume]?
+    let code = errorCode {
+      found = try archive.transaction { archive in
+        for volume in written { try archive.upsert(volume) }
+        try archive.delete(id: deleted)
+        return try sort.add(archive.where(Predicate<Volume> { condition.expression($0) }))
+          .results()
+      }
     }
+    #expect(code == (collides ? .duplicate : nil), "\(name)")
+    if collides { return }
+    model = changed
     #expect(found == expected, "\(condition.name), by \(sort.name): \(name)")
   }
 
@@ -357,7 +384,7 @@ struct ArchivePlannerModelTests {
         Make.build_Equal(lhs: path($0, keyPath), rhs: Make.build_Arg(value))
       }
     }
-    switch Int.random(in: 0..<22, using: &random) {
+    switch Int.random(in: 0..<24, using: &random) {
     case 0: return equal("id", \.id, key)
     case 1, 2: return compare("id", \.id, key)
     case 3:
@@ -415,6 +442,8 @@ struct ArchivePlannerModelTests {
           }, rhs: Make.build_Arg(text as String?))
       }
     case 20: return leaf("out", { $0.isOut }) { path($0, \.isOut) }
+    case 21: return equal("mark", \.mark, abs(key))
+    case 22: return equal("mark", \.mark, nil)
     default: return compare("score", \.score, fraction)
     }
   }
