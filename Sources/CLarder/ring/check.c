@@ -82,8 +82,15 @@ static bool backup_is_good(const larder_ring *ring) {
     return true;
 }
 
-/** A reader may look between the two halves of a writer's change, or of a killed one's. */
-static void check_cursors(const larder_ring *ring, bool is_closed, larder_ring_report *report) {
+/** Whether the file is still closed as it was: a writer that begins says so before anything. */
+static bool is_closed_still(const larder_ring *ring, uint32_t closed) {
+    atomic_thread_fence(memory_order_acquire);
+    return closed && LOAD(ring->header->state.closed_crc) == closed;
+}
+
+/** A reader may look between the two halves of a writer's change, or of a killed one's.
+    @param closed the checksum under which the file is closed; 0 if it is not. */
+static void check_cursors(const larder_ring *ring, uint32_t closed, larder_ring_report *report) {
     uint64_t slots = ring_fixed_slots(&ring->fixed);
     const ring_cursor_slot *slot = larder_ring_cursor_slots(ring);
     static const ring_cursor_slot empty;
@@ -95,7 +102,8 @@ static void check_cursors(const larder_ring *ring, bool is_closed, larder_ring_r
             is_taken ? LOAD(slot[i].acknowledged) == ~LOAD(slot[i].complement)
                      : memcmp(&slot[i], &empty, sizeof empty) == 0 || slot[i].name_length == 0;
         bool is_possible = !is_taken || place < larder_ring_view_get(ring).next_sequence;
-        if (is_possible && (is_whole || (ring->read_only && !is_closed))) continue;
+        bool may_change = ring->read_only && !is_closed_still(ring, closed);
+        if (is_possible && (is_whole || may_change)) continue;
         report_damage(report, RING_HEADER_BYTES + i * RING_CURSOR_BYTES, RING_CURSOR_BYTES);
     }
 }
@@ -123,11 +131,12 @@ static void check_header(const larder_ring *ring, larder_ring_report *report) {
     uint32_t closed = LOAD(header->state.closed_crc);
     bool is_closed = closed && closed == larder_ring_closed_crc(header);
     // Behind a walk it may be that a power cut tore the header, which the next writer makes good.
-    if (closed && !is_closed && (!ring->has_private_view || ring->recovery.state_damaged)) {
+    if (!is_closed && is_closed_still(ring, closed) &&
+        (!ring->has_private_view || ring->recovery.state_damaged)) {
         report->state_damaged = 1;
         report_damage(report, RING_FIXED_BYTES, sizeof header->state);
     }
-    check_cursors(ring, is_closed, report);
+    check_cursors(ring, is_closed ? closed : 0, report);
 }
 
 /** Everything once; the lock is held. */
