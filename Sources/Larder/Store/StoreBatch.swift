@@ -69,7 +69,8 @@ struct StoreBatch: ~Copyable {
       status,
       """
       store \(value.count) bytes under a key of \(key.count) bytes in \(store.path), in a batch \
-      of \(binding.size) bytes so far and \(store.batchCapacity) at most
+      of \(binding.size) bytes of keys and values so far, which may have \(store.batchCapacity) \
+      with what each entry takes beside them
       """)
     binding.size += key.count + value.count
   }
