@@ -42,22 +42,25 @@
       return Cache(name: "test", tiers: [tier], configuration: configuration)
     }
 
-    @Test func anAgeGoesFromMachineToMachine() async throws {
-      try await cache(try tier()).set("one", forKey: "k")
-      advance(7)
+    /// A machine that reads a key for the first time has the value for the rest of its time.
+    private func isDueElsewhere(
+      _ key: String, _ value: String, after seconds: Double, andThen rest: Double
+    ) async throws {
+      advance(seconds)
       let other = cache(try tier())
-      #expect(try await other.value(forKey: "k") { "early" } == "one")
-      advance(3)
-      #expect(try await other.value(forKey: "k") { "two" } == "one")
-      await until { other.memoryCache.peek(forKey: "k") == "two" }
+      #expect(try await other.value(forKey: key) { "early" } == value)
+      advance(rest)
+      #expect(try await other.value(forKey: key) { "new" } == value)
+      await until { other.memoryCache.peek(forKey: key) == "new" }
+    }
+
+    @Test func anAgeGoesFromMachineToMachine() async throws {
+      let one = cache(try tier())
+      try await one.set("one", forKey: "k")
+      try await isDueElsewhere("k", "one", after: 7, andThen: 3)
       // And what a load says of its value.
-      _ = try await other.value(forKey: "l") { LoadedValue("long", refreshAfter: .seconds(50)) }
-      advance(49)
-      let third = cache(try tier())
-      #expect(try await third.value(forKey: "l") { "early" } == "long")
-      advance(1)
-      #expect(try await third.value(forKey: "l") { "new" } == "long")
-      await until { third.memoryCache.peek(forKey: "l") == "new" }
+      _ = try await one.value(forKey: "l") { LoadedValue("long", refreshAfter: .seconds(50)) }
+      try await isDueElsewhere("l", "long", after: 49, andThen: 1)
     }
 
     @Test func whatIsUnchangedIsNotSentAgain() async throws {
