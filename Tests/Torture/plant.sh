@@ -328,6 +328,10 @@ STORE_FINDS_THE_EVICTED) in_file CLarderStore/handle/leaving.c \
     's/if (load(&table->transaction) <= transaction) return false;/if (hash != 0) return false;/' ;;
 STORE_LOOKS_ONCE) in_file CLarderStore/log/scan.c \
     's/return is_written ? LARDER_OK/return is_there \&\& is_written ? LARDER_OK/' ;;
+STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
+    's/return memcmp(one, other, META_BYTES) == 0;/return one->transaction == other->transaction;/' ;;
+STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
+    's/if (status != LARDER_EREPLACED) break;/break;/' ;;
 # What nothing leads to, and what is only half there
 STORE_KEEPS_UNLED) in_file CLarderStore/log/scan.c \
     's/larder_log_peek(/larder_log_segment(/

@@ -50,3 +50,7 @@ larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta) {
     meta->end = (location){meta->end_segment, meta->end_offset};
     return LARDER_OK;
 }
+
+bool larder_store_metas_are_same(const store_meta *one, const store_meta *other) {
+    return memcmp(one, other, META_BYTES) == 0;
+}

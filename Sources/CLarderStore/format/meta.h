@@ -59,5 +59,8 @@ void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta)
 /** LARDER_OK; LARDER_EFOREIGN (magic), LARDER_EVERSION (and meta->version is set),
     LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta);
+/** Whether they are of one state. The transaction's number alone does not tell: in the file that a
+    compaction puts in the place of data.mdb, it begins again. */
+bool larder_store_metas_are_same(const store_meta *one, const store_meta *other);
 
 #endif

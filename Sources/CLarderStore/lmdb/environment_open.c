@@ -399,25 +399,33 @@ static larder_status change_file(environment *env, int file, uint64_t bytes) {
     return status;
 }
 
-larder_status larder_environment_follow_file(environment *env) {
+/** As larder_environment_follow_file. LARDER_EREPLACED where one more came meanwhile. */
+static larder_status follow_file(environment *env) {
     file_path path;
     larder_os_facts facts;
     int file = -1;
+    (void)larder_environment_path(path, larder_environment_folder_path(env), "data.mdb");
+    larder_status status = larder_os_file_open(path, 0, 0, &file);
+    if (!status) status = larder_os_file_facts_get(file, &facts);
+    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+    if (!status) {
+        larder_registry_remove(env);
+        larder_registry_add(env, &facts);
+        env->is_own = env->is_own && facts.owner == larder_os_user();
+        status = change_file(env, file, facts.bytes);
+    }
+    larder_os_file_close(file);
+    return status;
+}
+
+larder_status larder_environment_follow_file(environment *env) {
+    enum { ATTEMPTS = 16 };
     larder_status status = LARDER_OK;
     larder_registry_lock();
     // Another thread may have done it.
-    if (atomic_load(&env->is_replaced)) {
-        (void)larder_environment_path(path, larder_environment_folder_path(env), "data.mdb");
-        status = larder_os_file_open(path, 0, 0, &file);
-        if (!status) status = larder_os_file_facts_get(file, &facts);
-        if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
-        if (!status) {
-            larder_registry_remove(env);
-            larder_registry_add(env, &facts);
-            env->is_own = env->is_own && facts.owner == larder_os_user();
-            status = change_file(env, file, facts.bytes);
-        }
-        larder_os_file_close(file);
+    for (int attempt = 0; attempt < ATTEMPTS && atomic_load(&env->is_replaced); attempt++) {
+        status = follow_file(env);
+        if (status != LARDER_EREPLACED) break;
     }
     larder_registry_unlock();
     return status;

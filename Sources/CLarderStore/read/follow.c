@@ -138,7 +138,7 @@ static bool is_left(const larder_store *store, const follower *before, larder_st
 
 larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {
     environment *env = store->index.environment;
-    uint64_t seen = 0;
+    store_meta seen;
     for (int attempt = 0;; attempt++) {
         larder_status status = store_enter(store);
         if (!status)
@@ -146,14 +146,12 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
                              : larder_environment_read(env, out);
         if (status || !store_is_read_only(store)) return status;
         follower before = store->pending.follower;
-        uint64_t transaction = (*out)->tree.transaction;
-        status = follow_to_end(store, &(*out)->meta, transaction == seen);
-        if (is_left(store, &before, status)) {
-            status = LARDER_EBUSY;
-            transaction = 0;
-        }
+        const bool is_newest = attempt > 0 && larder_store_metas_are_same(&(*out)->meta, &seen);
+        status = follow_to_end(store, &(*out)->meta, is_newest);
+        if (is_left(store, &before, status)) status = LARDER_EBUSY;
         if (!status) status = larder_environment_confirm(*out, LARDER_OK);
         if (!status) return LARDER_OK;
+        seen = status == ENOENT ? (*out)->meta : (store_meta){0};
         larder_environment_release(env, *out);
         *out = NULL;
         if (status != ENOENT && status != LARDER_EBUSY) return status;
@@ -161,7 +159,6 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
         before.first = 0;
         if (status == LARDER_EBUSY) store->pending.follower = before;
         if (attempt == LOOK_ATTEMPTS) return status == ENOENT ? LARDER_EDAMAGED : status;
-        seen = transaction;
     }
 }
 

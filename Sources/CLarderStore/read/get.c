@@ -341,7 +341,8 @@ larder_status larder_store_totals_look(larder_store *store, uint64_t *count, uin
     snapshot *seen;
     larder_status status = larder_store_look(store, false, &seen);
     if (status) return status;
-    if (store_is_read_only(store) && seen->tree.transaction != store->index.meta.transaction) {
+    if (store_is_read_only(store) &&
+        !larder_store_metas_are_same(&seen->meta, &store->index.meta)) {
         store->index.meta = seen->meta;
         larder_memtable_forget_bases(store->pending.active);
     }

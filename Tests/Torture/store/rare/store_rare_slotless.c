@@ -3,6 +3,7 @@
 // of theirs makes, another process writes, runs checkpoints, and so deletes what they were about
 // to read. And compactions, which put another file in the place of the one that they read.
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdnoreturn.h>
@@ -29,6 +30,7 @@ static struct {
     int asks[2], answers[2];
     const char *before, *script;
     unsigned calls, at;
+    bool acts_at_maps;
     uint64_t writes;
 } other;
 
@@ -65,13 +67,12 @@ static larder_status write_rounds(larder_store *store, uint64_t from, unsigned r
 }
 
 /** Writes beside a snapshot, for which data.mdb grows: most of it is free then. */
-static larder_status grow(larder_store *store, uint64_t *writes) {
+static larder_status grow(larder_store *store, uint64_t writes) {
     larder_store_cursor *cursor = NULL;
     larder_store_query every;
     larder_store_query_init(&every);
     larder_status status = larder_store_cursor_open(store, &every, &cursor);
-    if (!status) status = write_rounds(store, *writes, ROUNDS);
-    *writes += ROUNDS * KEYS;
+    if (!status) status = write_rounds(store, writes, ROUNDS);
     larder_store_cursor_close(cursor);
     return status;
 }
@@ -92,7 +93,7 @@ static noreturn void write_when_asked(const char *path) {
     char asked, answer;
     while (read(other.asks[0], &asked, 1) == 1) {
         unsigned count = count_of(asked);
-        if (!status && asked == 'g') status = grow(store, &writes);
+        if (!status && asked == 'g') status = grow(store, writes);
         else if (!status && asked == 'c') status = compact(path, &store);
         else if (!status && count > 0) status = write_some(store, writes, writes + count);
         else if (!status) status = larder_store_flush(store);
@@ -115,10 +116,13 @@ static void ask(const char *script) {
     }
 }
 
-/** Where segments are opened, and where the tree's rows of them are listed. */
+/** Where segments are opened, and where the tree's rows of them are listed; or where files are
+    mapped. */
 static void act_meanwhile(const char *call, const void *what) {
     (void)what;
-    bool counts = strcmp(call, "system openat") == 0 || strcmp(call, "memory") == 0;
+    bool counts = other.acts_at_maps
+                      ? strcmp(call, "system mmap") == 0
+                      : strcmp(call, "system openat") == 0 || strcmp(call, "memory") == 0;
     if (!counts || ++other.calls != other.at) return;
     other.at = 0;
     ask(other.script);
@@ -324,11 +328,10 @@ typedef enum chore {
 
 static larder_status do_chore(const char *path, chore what) {
     larder_store *store;
-    uint64_t first = KEYS;
     if (what == CHORE_COMPACT) return larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
     larder_status status = opened_small(path, 0, SPACE_PERCENT, &store);
     if (!status && what == CHORE_GROW) status = write_rounds(store, 0, 1);
-    if (!status && what == CHORE_GROW) status = grow(store, &first);
+    if (!status && what == CHORE_GROW) status = grow(store, KEYS);
     if (!status && what == CHORE_GO_ON) status = write_rounds(store, other.writes, ROUNDS);
     if (!status && what == CHORE_GO_ON)
         status =
@@ -395,6 +398,45 @@ static void replace(torture *run, const char *path, unsigned which, bool looks_b
     larder_store_close(reader);
 }
 
+/** The number of the newest transaction in data.mdb, as its two meta pages say. */
+static uint64_t newest_transaction(const char *path) {
+    enum { NUMBER_OFFSET = 144, PAGE_BYTES = 4096 };
+    uint64_t first = 0, second = 0;
+    int file = open(inside(path, "data.mdb"), O_RDONLY | O_CLOEXEC);
+    bool is_read = pread(file, &first, sizeof first, NUMBER_OFFSET) == sizeof first &&
+                   pread(file, &second, sizeof second, PAGE_BYTES + NUMBER_OFFSET) == sizeof second;
+    (void)close(file);
+    if (!is_read) return 0;
+    return first > second ? first : second;
+}
+
+/** The file that a compaction has made counts its transactions from the first one: what was known of
+    the one with the same number in the file before is not of this one. */
+static void count_again(torture *run, const char *path, unsigned which) {
+    larder_store *reader = NULL, *writer = NULL;
+    remove_tree(path);
+    other.writes = 0;
+    if (!have_done(run, path, CHORE_GROW)) return;
+    larder_fault_set("mdb_env_open", 1, EACCES);
+    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    if (reader == NULL) return;
+    looks[which].look(run, reader, other.writes);
+    const uint64_t before = newest_transaction(path);
+    if (!have_done(run, path, CHORE_COMPACT)) return;
+    EXPECT(run, newest_transaction(path) < before, "compaction has gone on counting");
+    GIVES(opened_small(path, 0, SPACE_PERCENT, &writer), LARDER_OK);
+    while (writer != NULL && torture_unhurt(run) && newest_transaction(path) < before) {
+        GIVES(write_some(writer, other.writes, other.writes + KEYS), LARDER_OK);
+        other.writes += KEYS;
+        GIVES(larder_store_flush(writer), LARDER_OK);
+    }
+    EXPECT(run, newest_transaction(path) == before, "that number was passed over");
+    looks[which].look(run, reader, other.writes);
+    larder_store_close(writer);
+    larder_store_close(reader);
+}
+
 void replaced_below(torture *run, void *context) {
     const rare *self = context;
     other.run = run;
@@ -402,6 +444,10 @@ void replaced_below(torture *run, void *context) {
     for (unsigned n = 0; n < 4 * sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
         torture_note(run, "%s behind a compaction, number %u", looks[n / 4].name, n % 4);
         replace(run, self->path, n / 4, n % 2, n / 2 % 2);
+    }
+    for (unsigned n = 0; n < sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
+        torture_note(run, "%s of the transaction with the same number", looks[n].name);
+        count_again(run, self->path, n);
     }
 }
 
@@ -419,6 +465,14 @@ void slotless_readers(torture *run, void *context) {
         other.script = "c";
         goes_on = overtake(run, self->path, sizeof looks / sizeof *looks - 1, false, at);
     }
+    // The file was replaced before, and is again while the reader goes over to the next one.
+    goes_on = other.acts_at_maps = true;
+    other.before = "gcgwfwf";
+    for (unsigned at = 1; goes_on && torture_unhurt(run); at++) {
+        torture_note(run, "a snapshot behind a compaction, beside another at map %u", at);
+        goes_on = overtake(run, self->path, 1, true, at);
+    }
+    other.acts_at_maps = false;
     for (unsigned n = 0; n < 6 * sizeof looks / sizeof *looks; n++) {
         bool is_known = n % 2;
         goes_on = true;
