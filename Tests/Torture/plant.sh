@@ -377,6 +377,8 @@ FEED_UNHIDES) in_file CLarderStore/cleaning/clean.c \
 FEED_BELIEVES_SPARE) in_file CLarderStore/feed/place.c \
     's/^    if (last == 0) return find_without_log.*/\
         if (last == 0) last = written->items[0].first_sequence - 1;/' ;;
+FEED_READS_COPIES) in_file CLarderStore/feed/place.c \
+    's/from->kind == SEGMENT_CLEANED/false/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
     's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \

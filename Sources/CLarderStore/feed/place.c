@@ -5,6 +5,9 @@
 #include "log/survey.h"
 
 // Segments ----------------------------------------------------------------------------------------
+//
+// One that was made in advance and never entered has a number that is given again once it is gone:
+// behind a list of written segments, one of copies may have that name.
 
 /** The written segments with a sound head, in the order of the log. */
 static larder_status list_written(store_log *log, log_survey *out) {
@@ -24,7 +27,9 @@ uint64_t larder_feed_first_at(store_log *log, location at) {
     segment *from, *named = NULL;
     record found;
     if (larder_log_peek(log, at.segment, &from) != LARDER_OK) return 0;
-    larder_status status = larder_segment_read(from, &at.offset, true, &found);
+    larder_status status = from->kind == SEGMENT_CLEANED
+                               ? ENOENT
+                               : larder_segment_read(from, &at.offset, true, &found);
     larder_segment_close(from);
     if (status) return 0;
     if (found.kind != RECORD_NEXT) return found.minor == 0 ? found.sequence : 0;
@@ -127,6 +132,10 @@ static larder_status set_scan(larder_store_feed *feed, const log_survey *written
     }
     segment *from;
     larder_status status = larder_log_segment(log, written->items[at].number, &from);
+    if (!status && from->kind == SEGMENT_CLEANED) {
+        larder_log_let_go(log, from->number);
+        return ENOENT;
+    }
     if (status) return status;
     feed->scan = (log_scan){.log = log, .sequence = sequence, .at = pass(from, sequence, last)};
     larder_bytes bytes;

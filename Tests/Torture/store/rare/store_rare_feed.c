@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Feeds in what is rare. Named cursors that are made while a checkpoint deletes: from then on
-// nothing goes that lies behind them, nor what hides something that stays for them. And a log of
-// which only the next segment is left, to which nothing was written yet.
+// nothing goes that lies behind them, nor what hides something that stays for them. A log of which
+// only the next segment is left, to which nothing was written yet. And one whose next segment goes,
+// and another gets its number, while a feed looks where it goes on.
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "larder_store_feed.h"
 #include "store_rare.h"
 // The library has one of that name, too.
@@ -190,6 +192,84 @@ static void goes_on(torture *run, larder_store *store, larder_store_feed *feed, 
            "%s behind write %" PRIu64 " told %d at %" PRIu64, who, last, (int)event.kind,
            event.sequence);
     larder_store_feed_close(feed);
+}
+
+// A number that is given again --------------------------------------------------------------------
+
+/** The call of a feed's at which somebody writes. */
+static struct beside {
+    torture *run;
+    const char *path;
+    larder_store *writer;
+    unsigned calls, at;
+} beside;
+
+/** In a process that is gone before a checkpoint: opens the store, which removes what was made in
+    advance; or writes few keys, so that each segment keeps little, and makes the next one. */
+static void open_and_die(torture *run, const char *path, unsigned writes) {
+    char value[256];
+    int ended = 1;
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        larder_store *store;
+        larder_status status = opened_small(path, 0, 100, &store);
+        for (unsigned n = 0; n < writes && !status; n++)
+            status = rare_put(store, n % 11 == 0 ? n : n % 7, value);
+        if (!status && writes > 0) larder_log_prepare(&store->pending.log, &store->pending.lock);
+        _exit(status || (writes > 0 && store->pending.log.spare == NULL) ? 1 : 0);
+    }
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "a writer ended with 0x%x",
+           ended);
+}
+
+/** What is worth keeping is copied to a segment of the number that one had that is gone. */
+static void come_again(const char *call, const void *what) {
+    torture *run = beside.run;
+    (void)what;
+    if (strcmp(call, "system openat") != 0 || ++beside.calls != beside.at) return;
+    call_hook = NULL;
+    open_and_die(run, beside.path, 0);
+    GIVES(opened_small(beside.path, 0, 100, &beside.writer), LARDER_OK);
+    GIVES(larder_store_flush(beside.writer), LARDER_OK);
+    beside.at = 0;
+}
+
+void number_of_copies(torture *run, void *context) {
+    enum { WRITES = 130, SPARE = 13 };
+    const rare *place = context;
+    unsigned again = 0;
+    beside.at = 0;
+    for (unsigned at = 1; beside.at == 0 && torture_unhurt(run); at++) {
+        larder_store *reader = NULL;
+        larder_store_token now;
+        larder_store_feed *feed = NULL;
+        larder_store_feed_options options = {.from = &now};
+        larder_store_feed_event event = {.count = 0};
+        torture_note(run, "a number that is given again at call %u of a feed", at);
+        remove_tree(place->path);
+        open_and_die(run, place->path, WRITES);
+        GIVES(opened_small(place->path, LARDER_STORE_READ_ONLY, 100, &reader), LARDER_OK);
+        if (reader == NULL) return;
+        GIVES(larder_store_token_now(reader, &now), LARDER_OK);
+        GIVES(larder_store_feed_open(reader, &options, &feed), LARDER_OK);
+        beside = (struct beside){.run = run, .path = place->path, .at = at};
+        call_hook = come_again;
+        larder_status status = larder_store_feed_next(feed, &event);
+        call_hook = NULL;
+        EXPECT(run, status == LARDER_END, "a feed behind the last write gave %d, %d at %" PRIu64,
+               status, (int)event.kind, event.sequence);
+        segment *copies = NULL;
+        again += larder_log_peek(&reader->pending.log, SPARE, &copies) == LARDER_OK &&
+                 copies->kind == SEGMENT_CLEANED;
+        larder_segment_close(copies);
+        larder_store_feed_close(feed);
+        larder_store_close(reader);
+        larder_store_close(beside.writer);
+    }
+    EXPECT(run, again > 0, "the number was never given again");
 }
 
 void empty_log(torture *run, void *context) {
