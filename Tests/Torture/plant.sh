@@ -332,6 +332,8 @@ STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
     's/return memcmp(one, other, META_BYTES) == 0;/return one->transaction == other->transaction;/' ;;
 STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
     's/if (status != LARDER_EREPLACED) break;/break;/' ;;
+STORE_BELIEVES_TABLES) in_file CLarderStore/lmdb/environment_open.c \
+    's/return is_due ? name_newest(env)/return is_due \&\& env == NULL ? name_newest(env)/' ;;
 # What nothing leads to, and what is only half there
 STORE_KEEPS_UNLED) in_file CLarderStore/log/scan.c \
     's/larder_log_peek(/larder_log_segment(/

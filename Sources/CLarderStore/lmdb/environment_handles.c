@@ -164,7 +164,7 @@ void larder_environment_end_writing(environment *env) {
     if (has_readers) (void)!larder_environment_wake(env, false);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
-    env->is_guarded = false;
+    env->is_guarded = env->names_newest = false;
     larder_tree_guard_end(&env->guard);
     larder_environment_reset_idle(env, false);
     if (atomic_load(&env->has_no_table)) (void)!larder_environment_wake(env, true);

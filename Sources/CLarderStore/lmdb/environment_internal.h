@@ -130,6 +130,8 @@ struct environment {
 
     // The writer's alone.
     bool is_guarded;
+    /** LMDB's table names the newest state. */
+    bool names_newest;
     /** Blocks up to there are reserved. */
     _Atomic uint64_t reserved_to;
     tree_guard guard;

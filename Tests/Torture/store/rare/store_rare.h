@@ -50,10 +50,11 @@ typedef struct tree_edit {
     MDB_dbi tree;
 } tree_edit;
 
-/** Of files of their own: readers that no writer sees, cursors that are made beside a checkpoint,
-    numbers that are given again, and a log with nothing in it. */
+/** Of files of their own: readers that no writer sees, or that a table misleads, cursors that are
+    made beside a checkpoint, numbers that are given again, and a log with nothing in it. */
 void slotless_readers(torture *run, void *context);
 void replaced_below(torture *run, void *context);
+void untold_state(torture *run, void *context);
 void late_cursors(torture *run, void *context);
 void number_of_copies(torture *run, void *context);
 void empty_log(torture *run, void *context);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Readers without a place in LMDB's table, which no writer sees: at each of the calls that a look
 // of theirs makes, another process writes, runs checkpoints, and so deletes what they were about
-// to read. And compactions, which put another file in the place of the one that they read.
+// to read. And compactions, which put another file in the place of the one that they read. And
+// readers with a place, of a state that LMDB's table names when a newer one is there.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdnoreturn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +34,7 @@ static struct {
     const char *before, *script;
     unsigned calls, at;
     bool acts_at_maps;
-    uint64_t writes;
+    uint64_t writes, before_that;
 } other;
 
 /** Each round has an order of its own, so that every segment dies little by little. */
@@ -448,6 +451,95 @@ void replaced_below(torture *run, void *context) {
     for (unsigned n = 0; n < sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
         torture_note(run, "%s of the transaction with the same number", looks[n].name);
         count_again(run, self->path, n);
+    }
+}
+
+// A state that the table does not name ------------------------------------------------------------
+
+/** Dies as a process does that is killed when LMDB has written a meta page, and the table does not
+    say so yet: with the writer's mutex. What that state does not lead to is still there. */
+static void die_untold(const char *call, const void *what) {
+    // As larder_environment_mutexes has them.
+    enum {
+        NAMED_OFFSET = 8 + sizeof(pthread_mutex_t),
+        WRITER_OFFSET = (NAMED_OFFSET + sizeof(size_t) + sizeof(unsigned) + 63) / 64 * 64,
+        TABLE_BYTES = 4096
+    };
+    (void)what;
+    if (strcmp(call, "system unlinkat") != 0 || newest_transaction(other.path) == other.before_that)
+        return;
+    int file = open(inside(other.path, "lock.mdb"), O_RDWR | O_CLOEXEC);
+    uint8_t *table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file < 0 || table == MAP_FAILED) return;
+    --*(size_t *)(void *)(table + NAMED_OFFSET);
+    (void)pthread_mutex_lock((pthread_mutex_t *)(void *)(table + WRITER_OFFSET));
+    (void)kill(getpid(), SIGKILL);
+}
+
+/** In a process of its own: writes, all of which a checkpoint brings into the tree; and is killed in
+    the next one, which only cleans; or goes on behind that one. */
+static int write_and_die(const char *path, bool dies) {
+    larder_store *store;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        larder_status status = opened_small(path, 0, 100 * SPACE_PERCENT, &store);
+        if (!status && dies)
+            status = write_some(store, other.writes, other.writes + 2 * KEYS + FEW);
+        if (!status) status = larder_store_flush(store);
+        if (!status) larder_store_close(store);
+        other.before_that = newest_transaction(path);
+        if (dies) call_hook = die_untold;
+        if (!status && dies) status = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+        _exit(status != LARDER_OK);
+    }
+    int ended = 1;
+    (void)waitpid(child, &ended, 0);
+    return ended;
+}
+
+/** A reader before, beside which a state is left that is not named; and what is done by a writer in
+    the same process, or in another one, is done behind that state. */
+static void go_on_untold(torture *run, const char *path, unsigned which, bool is_elsewhere) {
+    larder_store *reader = NULL, *writer = NULL;
+    larder_store_report report;
+    remove_tree(path);
+    other.writes = 0;
+    if (!have_done(run, path, CHORE_GO_ON)) return;
+    // It keeps LMDB's table as it is.
+    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
+    if (reader == NULL) return;
+    int ended = write_and_die(path, true);
+    EXPECT(run, WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL, "it ended with 0x%x", ended);
+    other.writes += 2 * KEYS + FEW;
+    if (is_elsewhere) {
+        ended = write_and_die(path, false);
+        EXPECT(run, ended == 0, "the next writer ended with 0x%x", ended);
+    } else GIVES(opened_small(path, 0, SPACE_PERCENT, &writer), LARDER_OK);
+    for (unsigned n = 0; n < 3; n++) {
+        if (writer != NULL) GIVES(larder_store_flush(writer), LARDER_OK);
+        looks[which].look(run, reader, other.writes);
+        look_at_all(run, reader, other.writes);
+        add_up(run, reader, other.writes);
+        ask_for_losses(run, reader, 0);
+        GIVES(larder_store_check(reader, NULL, NULL, &report), LARDER_OK);
+        if (writer == NULL) continue;
+        look_at_all(run, writer, other.writes);
+        GIVES(write_some(writer, other.writes, other.writes + FEW), LARDER_OK);
+        other.writes += FEW;
+    }
+    larder_store_close(writer);
+    larder_store_close(reader);
+}
+
+void untold_state(torture *run, void *context) {
+    const rare *self = context;
+    other.run = run;
+    other.path = self->path;
+    for (unsigned n = 0; n < 2 * sizeof looks / sizeof *looks && torture_unhurt(run); n++) {
+        torture_note(run, "%s of a state that is not named, beside a writer %s", looks[n / 2].name,
+                     n % 2 == 0 ? "here" : "elsewhere");
+        go_on_untold(run, self->path, n / 2, n % 2);
     }
 }
 
