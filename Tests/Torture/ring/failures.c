@@ -49,9 +49,11 @@ typedef struct failing_ways {
 static void fail_each(torture *run, void *context, uint64_t index) {
     const failing_ways *ways = context;
     const failing_way *way = &ways->items[index];
-    // Further on, passes are more of the same.
+    // Further on, passes are more of the same; where each waits for a second, a few will do.
     int most = run->brief ? 2 : 512;
-    for (int nth = 1; nth <= most && torture_unhurt(run); nth += 1 + nth / (nth < 24 ? 8 : 4)) {
+    const uint64_t until = now_ns() + UINT64_C(15000000000);
+    for (int nth = 1; nth <= most && torture_unhurt(run) && now_ns() < until;
+         nth += 1 + nth / (nth < 24 ? 8 : 4)) {
         if (nth > 1) {
             torture_trial(run);
         }
@@ -61,7 +63,8 @@ static void fail_each(torture *run, void *context, uint64_t index) {
     }
     // As on a medium that broke: what is done because of a failure fails as well.
     bool may_last = way->error != EINTR && way->error != LARDER_FAULT_SHORT;
-    for (int nth = 1; may_last && nth <= most && torture_unhurt(run); nth += 1 + nth / 2) {
+    for (int nth = 1; may_last && nth <= most && torture_unhurt(run) && now_ns() < until;
+         nth += 1 + nth / 2) {
         torture_trial(run);
         if (!fail_once(run, ways->bench, way->trial, way->call, -nth, way->error)) {
             break;
