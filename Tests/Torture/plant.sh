@@ -329,7 +329,7 @@ STORE_FINDS_THE_EVICTED) in_file CLarderStore/handle/leaving.c \
 STORE_LOOKS_ONCE) in_file CLarderStore/log/scan.c \
     's/return is_written ? LARDER_OK/return is_there \&\& is_written ? LARDER_OK/' ;;
 STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
-    's/return memcmp(one, other, META_BYTES) == 0;/return one->transaction == other->transaction;/' ;;
+    's/memcmp(one, other, META_BYTES) == 0/one->transaction == other->transaction/' ;;
 STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
     's/if (status != LARDER_EREPLACED) break;/break;/' ;;
 STORE_BELIEVES_TABLES) in_file CLarderStore/lmdb/environment_open.c \

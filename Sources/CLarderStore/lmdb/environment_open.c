@@ -364,9 +364,9 @@ static bool has_older_readers(environment *env) {
     return false;
 }
 
-/** A writer that was killed behind its meta page, and before LMDB's table named the new state, leaves
-    the table of the one before: to whoever begins to read, and to a writer that would open it. LMDB
-    puts that right for the first one who takes the mutex that it was killed with. */
+/** A writer that was killed behind its meta page, before LMDB's table named the new state, leaves a
+    table that names the one before: to whoever begins to read, and to a writer that would open it.
+    LMDB puts that right for the first one who takes the mutex that it was killed with. */
 static larder_status name_newest(environment *env) {
     MDB_txn *txn;
     larder_status status = larder_environment_mutexes(env, true);

@@ -413,8 +413,8 @@ static uint64_t newest_transaction(const char *path) {
     return first > second ? first : second;
 }
 
-/** The file that a compaction has made counts its transactions from the first one: what was known of
-    the one with the same number in the file before is not of this one. */
+/** The file that a compaction has made counts its transactions from the first one: what was known
+    of the one with the same number in the file before is not of this one. */
 static void count_again(torture *run, const char *path, unsigned which) {
     larder_store *reader = NULL, *writer = NULL;
     remove_tree(path);
@@ -476,8 +476,8 @@ static void die_untold(const char *call, const void *what) {
     (void)kill(getpid(), SIGKILL);
 }
 
-/** In a process of its own: writes, all of which a checkpoint brings into the tree; and is killed in
-    the next one, which only cleans; or goes on behind that one. */
+/** In a process of its own: writes, all of which a checkpoint brings into the tree, and is killed
+    in the next one, which only cleans; or goes on behind that one. */
 static int write_and_die(const char *path, bool dies) {
     larder_store *store;
     fflush(NULL);
