@@ -383,6 +383,8 @@ FEED_READS_COPIES) in_file CLarderStore/feed/place.c \
     's/from->kind == SEGMENT_CLEANED/false/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
     's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
+FEED_SYNCS_ONCE) in_file CLarderStore/cleaning/clean.c \
+    's/if (is_synced \&\& fed_after > synced_after) .*/(void)synced_after;/' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \
     's/bool waits = !status \&\& feed->is_synced_only .*/bool waits = false;/' ;;
 FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \

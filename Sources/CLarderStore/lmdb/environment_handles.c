@@ -128,6 +128,7 @@ static larder_status open_once(const char *folder, uint32_t flags, const store_m
         detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
         if (status == LARDER_EVERSION) detail->version = env->unknown_version;
         atomic_store(&env->has_writer, had_writer);
+        env->names_newest = env->names_newest && had_writer;
         environment_drop(env);
         env = NULL;
     }

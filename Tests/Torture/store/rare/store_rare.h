@@ -56,6 +56,7 @@ void slotless_readers(torture *run, void *context);
 void replaced_below(torture *run, void *context);
 void untold_state(torture *run, void *context);
 void late_cursors(torture *run, void *context);
+void passing_cursors(torture *run, void *context);
 void number_of_copies(torture *run, void *context);
 void empty_log(torture *run, void *context);
 void hidden_end(torture *run, void *context);

@@ -3,6 +3,7 @@
 // nothing goes that lies behind them, nor what hides something that stays for them. A log of which
 // only the next segment is left, to which nothing was written yet. And one whose next segment goes,
 // and another gets its number, while a feed looks where it goes on.
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,7 +26,7 @@ typedef struct tale {
 /** One history: what is under each key, 0 for nothing; and who comes late. */
 typedef struct history {
     torture *run;
-    const char *path;
+    const char *path, *other;
     uint64_t held[KEYS];
     uint64_t writes;
     larder_store *reader;
@@ -146,6 +147,86 @@ void late_cursors(torture *run, void *context) {
         larder_store_close(self.reader);
         is_whole(&self);
     }
+}
+
+// Cursors that pass what is being deleted ---------------------------------------------------------
+
+enum { FEED_FILE_BYTES = 4096 };
+
+/** Tells `count` events at most.
+    @param last receives the last token. */
+static uint64_t tell(torture *run, larder_store_feed *feed, uint64_t count,
+                     larder_store_token *last) {
+    larder_store_feed_event event;
+    uint64_t told = 0;
+    larder_status status = LARDER_OK;
+    while (told < count && (status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        EXPECT(run, event.kind == LARDER_STORE_FEED_WRITE, "it told of %d", (int)event.kind);
+        *last = event.token;
+        told++;
+    }
+    EXPECT(run, !status || status == LARDER_END, "a feed gave %d", status);
+    return told;
+}
+
+/** What the device has of the cursor when the first segment is gone. */
+static uint8_t synced_feed[FEED_FILE_BYTES];
+
+/** Behind the first deletion the cursor passes everything, which is not on the device. What a
+    checkpoint beyond that one deletes comes behind another sync. */
+static int pass_meanwhile(void *context, uint64_t done, uint64_t total) {
+    history *self = context;
+    larder_store_token last;
+    (void)total;
+    if (done == 0 && self->comes_at > 0) return copy_tree(self->path, self->other) ? 1 : 2;
+    self->comes_at = (size_t)done;
+    if (done != 1) return 0;
+    torture *run = self->run;
+    EXPECT(run,
+           read_file(inside(self->path, "feed"), synced_feed, FEED_FILE_BYTES) == FEED_FILE_BYTES,
+           "there is no file of cursors");
+    (void)tell(run, self->feed, UINT64_MAX, &last);
+    GIVES(larder_store_feed_acknowledge(self->feed, &last, 0), LARDER_OK);
+    return 0;
+}
+
+/** A power cut sets the cursor back to where it was synced, and nothing is missing behind that. */
+void passing_cursors(torture *run, void *context) {
+    const rare *place = context;
+    rng random = rng_make(run->seed);
+    history self = {.run = run, .path = place->path, .other = place->other};
+    larder_store_feed_options options = {.flags = LARDER_STORE_FEED_UNSYNCED |
+                                                  LARDER_STORE_FEED_FROM_START,
+                                         .name = bytes_of_text("passes"),
+                                         .max_lag_bytes = UINT64_C(1) << 40};
+    larder_store_token half;
+    torture_note(run, "a cursor that passes what is being deleted");
+    GIVES(opened_small(place->path, 0, SPACE_PERCENT, &self.reader), LARDER_OK);
+    if (self.reader == NULL) return;
+    GIVES(larder_store_feed_open(self.reader, &options, &self.feed), LARDER_OK);
+    larder_store_feed_close(self.feed);
+    larder_store_close(self.reader);
+    if (!write_on(&self, &random)) return;
+    GIVES(opened_small(place->path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &self.reader),
+          LARDER_OK);
+    if (self.reader == NULL) return;
+    GIVES(larder_store_feed_open(self.reader, &options, &self.feed), LARDER_OK);
+    (void)tell(run, self.feed, STEPS / 2, &half);
+    GIVES(larder_store_feed_acknowledge(self.feed, &half, 0), LARDER_OK);
+    GIVES(larder_store_compact(place->path, NULL, NULL, pass_meanwhile, &self, NULL), ECANCELED);
+    EXPECT(run, self.comes_at > 2, "%zu segments were deleted", self.comes_at);
+    larder_store_feed_close(self.feed);
+    larder_store_close(self.reader);
+    EXPECT(run, write_file(inside(place->other, "feed"), synced_feed, FEED_FILE_BYTES),
+           "it cannot be set back");
+    GIVES(opened_small(place->other, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &self.reader),
+          LARDER_OK);
+    if (self.reader == NULL) return;
+    GIVES(larder_store_feed_open(self.reader, &options, &self.feed), LARDER_OK);
+    uint64_t left = tell(run, self.feed, UINT64_MAX, &half);
+    EXPECT(run, left == STEPS - STEPS / 2, "%" PRIu64 " writes are told", left);
+    larder_store_feed_close(self.feed);
+    larder_store_close(self.reader);
 }
 
 // A log that ends with an empty segment -----------------------------------------------------------

@@ -1778,5 +1778,5 @@ void family_store_rare_read(torture *run) {
               shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
               checkpoints_fail, removals_without_room, read_during_checkpoint, written_during_look,
               number_comes_again, slotless_readers, replaced_below, untold_state, late_cursors,
-              number_of_copies, empty_log, hidden_end);
+              passing_cursors, number_of_copies, empty_log, hidden_end);
 }
