@@ -311,7 +311,7 @@ larder_status larder_apply_remove(apply_txn *apply, larder_bytes stored, const a
 static bool exceeds_limit_alone(const apply_txn *apply, const uint8_t *at) {
     uint64_t most = apply->store->index.value_max_bytes;
     record entry;
-    return most != 0 && record_length(at) > most &&
+    return record_length(at) > most &&
            larder_record_read(record_bytes(at), false, &entry) == LARDER_OK &&
            entry.value.length > most;
 }

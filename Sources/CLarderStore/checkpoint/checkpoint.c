@@ -284,8 +284,7 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
     take_reads(store);
     pthread_mutex_lock(&store->pending.lock);
-    uint64_t most = store->expiry.limits.bytes;
-    index->value_max_bytes = most == LARDER_STORE_UNLIMITED ? 0 : most;
+    index->value_max_bytes = store->expiry.limits.bytes;
     pthread_mutex_unlock(&store->pending.lock);
     checkpoint run = {.store = store,
                       .order = order,

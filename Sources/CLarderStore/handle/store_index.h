@@ -21,7 +21,7 @@ typedef struct store_index {
     /** Reads that came while there was no room for more in a slot's buffer; likewise. */
     touch_buffer waiting;
     leaving leaving;
-    /** The limit of bytes, as it was when the checkpoint began; 0 for none. */
+    /** The limit of bytes, as it was when the checkpoint began. */
     uint64_t value_max_bytes;
     live_table live;
     /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */

@@ -414,6 +414,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;
+    store->index.value_max_bytes = LARDER_STORE_UNLIMITED;
     pthread_mutex_init(&store->pending.unique_lock, NULL);
     store->feed.file.file = -1;
     store->index.feed = &store->feed;

@@ -720,8 +720,9 @@ static bool take_care(model *self) {
         larder_store_limits *limits = &self->options.limits;
         limits->count = rng_one_in(&self->random, 2) ? LARDER_STORE_UNLIMITED
                                                      : rng_below(&self->random, MODEL_KEYS);
-        limits->bytes =
-            rng_one_in(&self->random, 2) ? LARDER_STORE_UNLIMITED : rng_below(&self->random, 20000);
+        limits->bytes = rng_one_in(&self->random, 2)   ? LARDER_STORE_UNLIMITED
+                        : rng_one_in(&self->random, 8) ? 0
+                                                       : rng_below(&self->random, 20000);
         limits->age_ns = rng_one_in(&self->random, 2) ? LARDER_STORE_NEVER
                                                       : (int64_t)rng_below(&self->random, 5000);
         limits->end_ns = rng_one_in(&self->random, 8)
