@@ -34,10 +34,12 @@ static larder_status check_place(store_log *log) {
     larder_status status = larder_os_file_facts_get(log->folder, &facts);
     if (status) return status;
     if (log->place.inode == 0) log->place = facts;
-    bool is_it = larder_os_is_same_file(&facts, &log->place);
-    if (is_it && log->lock.inode != 0)
-        is_it = larder_os_file_find(&log->lock, log->lock_path) == LARDER_OK;
-    return is_it ? LARDER_OK : LARDER_EREPLACED;
+    if (!larder_os_is_same_file(&facts, &log->place)) return LARDER_EREPLACED;
+    if (log->lock.inode == 0) return LARDER_OK;
+    status = larder_os_file_facts_at(log->lock_path, &facts);
+    bool is_gone = status == ENOENT || status == ENOTDIR;
+    if (status && !is_gone) return status;
+    return is_gone || !larder_os_is_same_file(&facts, &log->lock) ? LARDER_EREPLACED : LARDER_OK;
 }
 
 /** Opens the folder, if it is still the same. */
