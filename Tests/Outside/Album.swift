@@ -164,14 +164,20 @@ final class Album {
     expect(
       cost <= limit + max(limit / 10, 32 << 20), "The cost stays near its limit",
       "\(what): \(megabytes(cost)) at a limit of \(megabytes(limit))")
-    let disk = Machine.disk(cache.path)
+    var disk = Machine.disk(cache.path)
     // Where what a small cost may be exceeded by is more than the limit, that counts.
     let most = max(limit, limit < 256 << 20 ? limit + (32 << 20) : 0)
     // While much is written on a busy machine: what may wait, 4 MiB and a segment come on top.
     let waiting = max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
     let written = limit / 10 * 12 + waiting
+    let log = max(most / 10 * 13, written)
+    // Who is stopped in the middle of a read keeps what is evicted until it goes on.
+    for _ in 0..<100 where disk.total > log + disk.index {
+      usleep(20_000)
+      disk = Machine.disk(cache.path)
+    }
     expect(
-      disk.total <= max(most / 10 * 13, written) + disk.index,
+      disk.total <= log + disk.index,
       "The disk that is taken stays near the limit",
       "\(what): \(megabytes(disk.total)), \(megabytes(disk.index)) of it index, at a limit of "
         + megabytes(limit))
