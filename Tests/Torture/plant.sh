@@ -333,7 +333,7 @@ STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
 STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
     's/if (status != LARDER_EREPLACED) break;/break;/' ;;
 STORE_BELIEVES_TABLES) in_file CLarderStore/lmdb/environment_open.c \
-    's/return is_due ? name_newest(env)/return is_due \&\& env == NULL ? name_newest(env)/' ;;
+    's/if (!atomic_load(&env->has_writer) || env->names_newest) return/if (env != NULL) return/' ;;
 # What nothing leads to, and what is only half there
 STORE_KEEPS_UNLED) in_file CLarderStore/log/scan.c \
     's/larder_log_peek(/larder_log_segment(/
@@ -384,7 +384,7 @@ FEED_READS_COPIES) in_file CLarderStore/feed/place.c \
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
     's/if (larder_feed_sync(index->feed) != LARDER_OK) return;//' ;;
 FEED_SYNCS_ONCE) in_file CLarderStore/cleaning/clean.c \
-    's/if (is_synced \&\& fed_after > synced_after) .*/(void)synced_after;/' ;;
+    's/if (fed_after > synced_after) fed_after = synced_after;//' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \
     's/bool waits = !status \&\& feed->is_synced_only .*/bool waits = false;/' ;;
 FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \

@@ -602,8 +602,7 @@ void larder_segments_delete_retired(larder_store *store, flush_order *order) {
     const size_t total = retired->count;
     if (total == 0) return;
     uint64_t oldest = larder_environment_oldest_reader(index->environment);
-    uint64_t synced_after = 0;
-    bool is_synced = false;
+    uint64_t synced_after = UINT64_MAX;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
@@ -612,14 +611,13 @@ void larder_segments_delete_retired(larder_store *store, flush_order *order) {
         // A cursor may have been made, or set back, since the checkpoint began.
         larder_feed_watch(store);
         uint64_t fed_after = larder_cleaning_fed_after(index);
-        // One that has passed more since then may not have done so on the device.
-        if (is_synced && fed_after > synced_after) fed_after = synced_after;
+        // One that has passed more since the sync may not have done so on the device.
+        if (fed_after > synced_after) fed_after = synced_after;
         const live_segment *gone = next_for_room(index, fed_after, order);
         if (gone == NULL) return;
         // What a cursor has passed goes for good: a power cut must not set the cursor back to it.
-        if (fed_after != UINT64_MAX && !is_synced) {
+        if (fed_after != UINT64_MAX && synced_after == UINT64_MAX) {
             if (larder_feed_sync(index->feed) != LARDER_OK) return;
-            is_synced = true;
             synced_after = fed_after;
         }
         // Somebody still looks at a state that leads there.
