@@ -366,9 +366,11 @@ static bool has_older_readers(environment *env) {
 
 /** A writer that was killed behind its meta page, before LMDB's table named the new state, leaves a
     table that names the one before: to whoever begins to read, and to a writer that would open it.
-    LMDB puts that right for the first one who takes the mutex that it was killed with. */
+    LMDB puts that right for the first one who takes the mutex that it was killed with: the writer,
+    once. LMDB is open. */
 static larder_status name_newest(environment *env) {
     MDB_txn *txn;
+    if (!atomic_load(&env->has_writer) || env->names_newest) return LARDER_OK;
     larder_status status = larder_environment_mutexes(env, true);
     if (status) return status;
     int code = mdb_txn_begin(env->lmdb, NULL, 0, &txn);
@@ -377,16 +379,10 @@ static larder_status name_newest(environment *env) {
     return env->names_newest ? LARDER_OK : larder_environment_status(code);
 }
 
-/** To be called by the writer where LMDB is open. */
-static larder_status name_newest_once(environment *env) {
-    bool is_due = atomic_load(&env->has_writer) && !env->names_newest;
-    return is_due ? name_newest(env) : LARDER_OK;
-}
-
 /** Whoever reads gets a place in LMDB's table: of the newest state, which they all see. */
 static larder_status wake(environment *env) {
     larder_status status = open_lmdb(env);
-    if (!status) status = name_newest_once(env);
+    if (!status) status = name_newest(env);
     for (place *other = NULL; !status && (other = place_next(env, other));)
         if (other->is_live && !atomic_load(&env->has_no_table))
             status =
@@ -399,7 +395,7 @@ larder_status larder_environment_wake(environment *env, bool reopens) {
     larder_environment_begin_change(env);
     larder_status status = reopens && has_older_readers(env) ? EIO : LARDER_OK;
     if (!status && reopens) close_lmdb(env);
-    if (!status) status = env->lmdb ? name_newest_once(env) : wake(env);
+    if (!status) status = env->lmdb ? name_newest(env) : wake(env);
     larder_environment_end_change(env);
     return status;
 }

@@ -370,17 +370,28 @@ static void make_cursor(torture *run, larder_store *store) {
     GIVES(larder_store_feed_cursor_remove(store, options.name), LARDER_OK);
 }
 
+/** A store in which that was done, and a reader of it; NULL if it cannot be had. */
+static larder_store *read_behind(torture *run, const char *path, chore what, bool has_slot) {
+    larder_store *reader = NULL;
+    remove_tree(path);
+    other.writes = 0;
+    if (!have_done(run, path, what)) return NULL;
+    if (!has_slot) larder_fault_set("mdb_env_open", 1, EACCES);
+    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
+    larder_fault_set(NULL, 0, 0);
+    return reader;
+}
+
+static void write_more(torture *run, larder_store *writer, unsigned count) {
+    GIVES(write_some(writer, other.writes, other.writes + count), LARDER_OK);
+    other.writes += count;
+}
+
 /** A reader goes on in the file that a compaction has put in the place of its own.
     @param stays without a slot there, too. */
 static void replace(torture *run, const char *path, unsigned which, bool looks_between,
                     bool stays) {
-    larder_store *reader = NULL;
-    remove_tree(path);
-    other.writes = 0;
-    if (!have_done(run, path, CHORE_GROW)) return;
-    larder_fault_set("mdb_env_open", 1, EACCES);
-    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
-    larder_fault_set(NULL, 0, 0);
+    larder_store *reader = read_behind(run, path, CHORE_GROW, false);
     if (reader == NULL) return;
     look_at_all(run, reader, other.writes);
     const uint64_t before = file_number(path);
@@ -416,13 +427,7 @@ static uint64_t newest_transaction(const char *path) {
 /** The file that a compaction has made counts its transactions from the first one: what was known
     of the one with the same number in the file before is not of this one. */
 static void count_again(torture *run, const char *path, unsigned which) {
-    larder_store *reader = NULL, *writer = NULL;
-    remove_tree(path);
-    other.writes = 0;
-    if (!have_done(run, path, CHORE_GROW)) return;
-    larder_fault_set("mdb_env_open", 1, EACCES);
-    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
-    larder_fault_set(NULL, 0, 0);
+    larder_store *reader = read_behind(run, path, CHORE_GROW, false), *writer = NULL;
     if (reader == NULL) return;
     looks[which].look(run, reader, other.writes);
     const uint64_t before = newest_transaction(path);
@@ -430,8 +435,7 @@ static void count_again(torture *run, const char *path, unsigned which) {
     EXPECT(run, newest_transaction(path) < before, "compaction has gone on counting");
     GIVES(opened_small(path, 0, SPACE_PERCENT, &writer), LARDER_OK);
     while (writer != NULL && torture_unhurt(run) && newest_transaction(path) < before) {
-        GIVES(write_some(writer, other.writes, other.writes + KEYS), LARDER_OK);
-        other.writes += KEYS;
+        write_more(run, writer, KEYS);
         GIVES(larder_store_flush(writer), LARDER_OK);
     }
     EXPECT(run, newest_transaction(path) == before, "that number was passed over");
@@ -501,13 +505,9 @@ static int write_and_die(const char *path, bool dies) {
 /** A reader before, beside which a state is left that is not named; and what is done by a writer in
     the same process, or in another one, is done behind that state. */
 static void go_on_untold(torture *run, const char *path, unsigned which, bool is_elsewhere) {
-    larder_store *reader = NULL, *writer = NULL;
-    larder_store_report report;
-    remove_tree(path);
-    other.writes = 0;
-    if (!have_done(run, path, CHORE_GO_ON)) return;
     // It keeps LMDB's table as it is.
-    GIVES(opened_small(path, LARDER_STORE_READ_ONLY, SPACE_PERCENT, &reader), LARDER_OK);
+    larder_store *reader = read_behind(run, path, CHORE_GO_ON, true), *writer = NULL;
+    larder_store_report report;
     if (reader == NULL) return;
     int ended = write_and_die(path, true);
     EXPECT(run, WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL, "it ended with 0x%x", ended);
@@ -525,8 +525,7 @@ static void go_on_untold(torture *run, const char *path, unsigned which, bool is
         GIVES(larder_store_check(reader, NULL, NULL, &report), LARDER_OK);
         if (writer == NULL) continue;
         look_at_all(run, writer, other.writes);
-        GIVES(write_some(writer, other.writes, other.writes + FEW), LARDER_OK);
-        other.writes += FEW;
+        write_more(run, writer, FEW);
     }
     larder_store_close(writer);
     larder_store_close(reader);
