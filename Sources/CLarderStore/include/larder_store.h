@@ -130,7 +130,7 @@ enum {
     have a sixty-fourth part of it, but 1 MiB at least. (Where the system cannot give back what
     stands empty behind the last record of a segment, as Apple's, that comes on top of it: less than
     a value each.) data.mdb comes on top of it; and what was evicted while somebody keeps an older
-    snapshot. */
+    snapshot, be it for one read: a thread that the system stops in it keeps it until it goes on. */
 typedef struct larder_store_limits {
     /** Entries; LARDER_STORE_UNLIMITED for no limit. */
     uint64_t count;
