@@ -78,6 +78,7 @@ enum Offline {
   }
 
   private static func run(_ session: Session) async throws {
+    try await Leaving.run(session)
     let origin = Origin()
     var dice = session.dice("offline")
     var cache: Cache? = try open(session.path("pages"), origin)

@@ -11,10 +11,14 @@ OUTSIDE = $(BUILD)/debug/LarderOutside
 OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api offline archive entries log keys folders \
   sessions bank mirror)
 
-# So many at a time. Each has its turn, also after one that fails.
-OUTSIDE_RUN = printf '%s\n' $(OUTSIDE_PROGRAMS) | xargs -P $(1) -I {} sh -c 'program={}; \
+# So many at a time. Each has its turn, also after one that fails; what failed is said last, where
+# one looks for it.
+OUTSIDE_FAILED = $(BUILD)/outside-failed.txt
+OUTSIDE_RUN = : >$(OUTSIDE_FAILED); \
+  printf '%s\n' $(OUTSIDE_PROGRAMS) | xargs -P $(1) -I {} sh -c 'program={}; \
   said=$$($(OUTSIDE) $$program --seed $(or $(SEED),1) $(2) 2>&1) && echo "$$said" || \
-  { echo "$$said"; echo "Promises are broken: $$program"; exit 1; }'
+  { printf "%s\n" "$$said" "Promises are broken: $$program" >>$(OUTSIDE_FAILED); exit 1; }' || \
+  { cat $(OUTSIDE_FAILED); exit 1; }
 
 .PHONY: outside test-outside test-long
 outside:

@@ -89,11 +89,12 @@ final class StoreHandle: Sendable {
     var detail = larder_store_detail()
     var opened: OpaquePointer?
     var status: larder_status
-    var rounds = 0
+    var isTriedAgain = false
+    let start = ContinuousClock.now
     repeat {
-      // What the library does for a cache by itself may hold it for a moment longer than those do
-      // who use it, and open it again.
-      if rounds > 0 { Thread.sleep(forTimeInterval: 0.001) }
+      if isTriedAgain { Thread.sleep(forTimeInterval: 0.001) }
+      // Before it is tried: what ended since then holds it no more.
+      isTriedAgain = start.duration(to: .now) < waitingLimit(BackgroundWork.isUnderWay)
       if var tuning = options.tuning?.raw {
         status = withUnsafePointer(to: &tuning) { tuning in
           raw.tuning = tuning
@@ -103,8 +104,7 @@ final class StoreHandle: Sendable {
       } else {
         status = larder_store_open(location, &raw, &detail, &opened)
       }
-      rounds += 1
-    } while Int(status) == LARDER_EBUSY && detail.holder_pid == Int64(getpid()) && rounds < 100
+    } while Int(status) == LARDER_EBUSY && detail.holder_pid == Int64(getpid()) && isTriedAgain
     guard status == LARDER_OK, let opened else {
       foundFormat = detail.content_format
       throw LarderError(
@@ -122,6 +122,12 @@ final class StoreHandle: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw LarderError(.invalidArgument, "A folder's path must not be empty or contain NUL.")
     }
+  }
+
+  /// How long opening waits for a store that is open in this process: a moment, in which a task
+  /// that is over may release it; longer where the library does something by itself.
+  private static func waitingLimit(_ isAtWork: Bool) -> Duration {
+    isAtWork ? .seconds(5) : .milliseconds(100)
   }
 
   // MARK: - Writing

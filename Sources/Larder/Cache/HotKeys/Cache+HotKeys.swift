@@ -37,12 +37,18 @@ extension Cache {
     let file = HotKeyFile(folder: disk.store.folder)
     hotKeys.withLock { $0 = HotKeys(lastWrite: clock.date) }
     if disk.isReadOnly { setHotKeys(.ofFile) }
-    disk.readsAbove?.add { [weak self] _ in
-      guard let self, !isClosed.load(ordering: .acquiring) else { return false }
-      Task.detached(priority: .utility) { [weak self] in self?.writeHotKeysAtTimes() }
+    let isOver = Atomic(false)
+    let write: @Sendable () -> Void = { [weak self] in
+      if self?.writeHotKeysAtTimes() != true { isOver.store(true, ordering: .relaxed) }
+    }
+    disk.readsAbove?.add { _ in
+      if isOver.load(ordering: .relaxed) { return false }
+      // A thread of the store asks, which must not have hold of the cache, not even to see whether
+      // it is there: to release the last of it would be to wait for itself.
+      BackgroundWork.start(priority: .utility) { write() }
       return true
     }
-    Task.detached(priority: .utility) { [weak self] in
+    BackgroundWork.start(priority: .utility) { [weak self] in
       var restoration = CacheRestoration(count: 0)
       do {
         let keys = try file.read()
@@ -118,13 +124,18 @@ extension Cache {
   // MARK: - Keeping
 
   /// Writes the file, unless that was done a short time ago.
-  func writeHotKeysAtTimes() {
+  ///
+  /// - Returns: Whether it is to be written again.
+  @discardableResult
+  func writeHotKeysAtTimes() -> Bool {
+    if isClosed.load(ordering: .acquiring) { return false }
     let now = clock.date
     let isDue = hotKeys.withLock { keys in
       guard let last = keys?.lastWrite, keys?.order == .ofMemory else { return false }
       return abs(now.timeIntervalSince(last)) >= Self.interval
     }
     if isDue { writeHotKeys() }
+    return true
   }
 
   /// Writes the file. What fails is counted: the next start begins with less.

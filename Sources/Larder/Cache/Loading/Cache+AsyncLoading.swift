@@ -223,6 +223,7 @@ extension Cache {
     let run = MemoryLoadRun(count: 1)
     loads.begin(run, [(key, ongoing)])
     let body = Handover(body)
+    let work = BackgroundWork()
     let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task { [loads] in
         var outcome: Result<Value?, any Error> = .failure(CancellationError())
@@ -238,6 +239,8 @@ extension Cache {
         }
         loads.end(ongoing, key, with: outcome)
         next?()
+        next = nil
+        work.end()
       }
     }
     run.setTask(task)

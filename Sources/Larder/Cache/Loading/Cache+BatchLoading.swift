@@ -165,10 +165,12 @@ extension Cache {
     let body = Handover<@Sendable () async -> [Ended]> {
       await self.loadAndStore(run, own, replaces: replaces, load)
     }
+    let work = BackgroundWork()
     let task = MemoryLoading.$ids.withValue(ids(own)) {
       Task { [loads] in
         // Who is told the outcome may release the cache, and open it again at once.
         let ended = await body.take()?() ?? []
+        work.end()
         for ended in ended { loads.end(ended.load, ended.key, with: ended.outcome) }
       }
     }

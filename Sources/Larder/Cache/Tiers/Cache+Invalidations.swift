@@ -21,8 +21,9 @@ extension Cache {
       empty(slots[..<depth].filter { !(slot.tier.confirmsCopies && $0.distrustCopies()) })
       let task = Task.detached { [weak self] in
         for await invalidation in invalidations {
-          guard let self, !isClosed.load(ordering: .acquiring) else { return }
-          await apply(invalidation, above: depth)
+          let work = BackgroundWork()
+          defer { work.end() }
+          guard await self?.applyIfOpen(invalidation, above: depth) == true else { return }
         }
       }
       followers.add(task)
@@ -35,7 +36,7 @@ extension Cache {
       if slot.mayWait {
         slot.isOutdated.store(true, ordering: .releasing)
         // The slot counts the failure; until a later removal nothing is found then.
-        followers.add(Task.detached { try? await slot.removeAll(progress: nil) })
+        followers.add(BackgroundWork.start { try? await slot.removeAll(progress: nil) })
       } else {
         // Likewise.
         do { try slot.removeAll(progress: nil) } catch {
@@ -43,6 +44,13 @@ extension Cache {
         }
       }
     }
+  }
+
+  /// - Returns: Whether the cache is open.
+  private func applyIfOpen(_ invalidation: CacheInvalidation<Key>, above depth: Int) async -> Bool {
+    if isClosed.load(ordering: .acquiring) { return false }
+    await apply(invalidation, above: depth)
+    return true
   }
 
   func apply(_ invalidation: CacheInvalidation<Key>, above depth: Int) async {
@@ -76,7 +84,7 @@ extension Cache {
       }
       // A writer of the key may have to wait for a server: other keys do not.
       memoryCache.remove(forKey: key)
-      Task.detached { [self] in
+      BackgroundWork.start { [self] in
         let token = await writers.begin(key)
         defer { writers.end(key, token) }
         await removeCopiesInTurn(of: [key], above: depth)

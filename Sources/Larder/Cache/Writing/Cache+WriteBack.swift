@@ -93,7 +93,7 @@ extension Cache {
       _ = queue.stopDraining(true)
       return
     }
-    Task.detached(priority: .utility) { [self] in
+    BackgroundWork.start(priority: .utility) { [self] in
       // What could not be written is tried again with the next write, flush or close.
       while true {
         let (_, isBlocked) = await drain { _ in true }
