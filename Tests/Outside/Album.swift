@@ -169,11 +169,13 @@ final class Album {
     let most = max(limit, limit < 256 << 20 ? limit + (32 << 20) : 0)
     // While much is written on a busy machine: what may wait, 4 MiB and a segment come on top.
     let waiting = max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
-    let written = limit / 10 * 12 + waiting
-    let log = max(most / 10 * 13, written)
+    // Each record has a key of up to 200 bytes and 75 of its own.
+    let records = try cache.totalCount * 275
+    let written = (limit + records) / 10 * 12 + waiting
+    let log = max((most + records) / 10 * 13, written)
     // Who is stopped in the middle of a read keeps what is evicted until it goes on: eight segments
     // were, for 50 ms, beside eight busy processes.
-    for _ in 0..<100 where disk.total > log + disk.index {
+    for _ in 0..<500 where disk.total > log + disk.index {
       usleep(20_000)
       disk = Machine.disk(cache.path)
     }
