@@ -332,6 +332,8 @@ STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
     's/memcmp(one, other, META_BYTES) == 0/one->transaction == other->transaction/' ;;
 STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
     's/if (status != LARDER_EREPLACED) break;/break;/' ;;
+STORE_CLOSES_ANY) in_file CLarderStore/handle/identity.c \
+    '/^larder_status larder_identity_folder/,/^}/s/\*folder = -1;/*folder = 1;/' ;;
 STORE_BELIEVES_TABLES) in_file CLarderStore/lmdb/environment_open.c \
     's/if (!atomic_load(&env->has_writer) || env->names_newest) return/if (env != NULL) return/' ;;
 # What nothing leads to, and what is only half there

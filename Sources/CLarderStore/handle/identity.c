@@ -99,6 +99,7 @@ larder_status larder_identity_folder(const store_identity *identity, int *folder
     file_path path;
     larder_os_facts held;
     larder_os_identity there;
+    *folder = -1;
     larder_status status = larder_os_file_facts_get(identity->lock_file, &held);
     // With a dot the folder's own name may be a symbolic link, as in the paths of its files.
     if (!status)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counting and reporting, in memory that guarded children share with their parent.
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,14 @@ void torture_trial(torture *run) {
     show_progress(run);
 }
 
+/** Where failures are told: standard output, also when a trial has closed that. */
+static int told_to = STDOUT_FILENO;
+
+__attribute__((constructor)) static void keep_output(void) {
+    int file = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+    told_to = file < 0 ? STDOUT_FILENO : file;
+}
+
 void torture_fail(torture *run, const char *format, ...) {
     if (atomic_exchange(&run->tally->failed_already, 1)) {
         return; // The first reason is the one worth reading.
@@ -113,7 +122,7 @@ void torture_fail(torture *run, const char *format, ...) {
     used += snprintf(text + used, sizeof text - (size_t)used,
                      "\n       again: --family %s --seed %llu --case %llu\n", run->family,
                      (unsigned long long)run->seed, (unsigned long long)run->case_index);
-    if (write(STDOUT_FILENO, text, (size_t)used) < 0) {
+    if (write(told_to, text, (size_t)used) < 0) {
         abort();
     }
     if (is_guarded && is_stopped(run)) {

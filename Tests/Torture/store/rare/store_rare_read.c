@@ -1377,6 +1377,18 @@ static void odd_openings(torture *run, void *context) {
     larder_status status = larder_store_rebuild(self->path, NULL, NULL, NULL, &report);
     EXPECT(run, status == LARDER_OK || status == EACCES, "a rebuild gave %d", status);
     GIVES(chmod(inside(self->path, "lock"), 0600), 0);
+    // Nothing that the program has open is closed where a file cannot be looked at.
+    const unsigned before = open_descriptors();
+    status = EIO;
+    for (int nth = 1; nth < 100 && status != LARDER_OK; nth++) {
+        larder_fault_set("fstat", nth, EIO);
+        status = larder_store_rebuild(self->path, NULL, NULL, NULL, &report);
+        larder_fault_set(NULL, 0, 0);
+        const unsigned after = open_descriptors();
+        EXPECT(run, after == before, "pass %d: %u descriptors are open, not %u", nth, after,
+               before);
+    }
+    GIVES(status, LARDER_OK);
     // A power cut, and a tree that is damaged and was promised.
     static uint8_t bytes[ROOM];
     int64_t size = read_file(data_path, bytes, sizeof bytes);
