@@ -227,13 +227,17 @@ package final class SuspendableHandle: @unchecked Sendable {
   package nonisolated(nonsending) func retryingWhenResumed<R>(
     always: Bool = false, _ body: () async throws -> R
   ) async throws -> R {
+    var wasClosed = false
     while true {
       let count = resumptionCount
       do {
         return try await body()
       } catch let error as LarderError where error.code == .suspended {
+        // It may have been closed since, and then says so.
+        let isNews = isClosed && !wasClosed
+        wasClosed = isClosed
         // Else it is of another store, which a coder of the caller's uses.
-        guard isSuspended || resumptionCount != count else { throw error }
+        guard isSuspended || resumptionCount != count || isNews else { throw error }
         try await untilResumed(always: always)
       }
     }

@@ -218,6 +218,30 @@ struct SuspendableHandleTests {
     #expect(runs.withLock { $0 } == 1)
   }
 
+  @Test func aBodyThatThrowsWhileItIsClosedIsRunAgainOnce() async throws {
+    try suspend(.fail)
+    let runs = Locked(0)
+    let last = Locked(2)
+    let body: @Sendable () throws -> Int = {
+      let run = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      if run == 1 { try handle.close { _ in } }
+      if run < last.withLock({ $0 }) {
+        throw LarderError(.suspended, "As it was a moment ago.")
+      }
+      return run
+    }
+    #expect(try await handle.retryingWhenResumed(always: true) { try body() } == 2)
+    // Another store is suspended, too.
+    last.withLock { $0 = .max }
+    await #expect(throws: LarderError.self) {
+      try await handle.retryingWhenResumed(always: true) { try body() }
+    }
+    #expect(runs.withLock { $0 } == 4)
+  }
+
   @Test func nothingIsUsedAfterItIsGoneUnderLoad() throws {
     // A pointer that is used after its memory was given back shows under Address Sanitizer; and
     // what was opened is gone in the end.
