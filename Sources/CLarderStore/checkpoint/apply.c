@@ -120,7 +120,13 @@ larder_status larder_apply_run(larder_store *store, apply_body body, void *conte
 // Entries -----------------------------------------------------------------------------------------
 
 static int64_t own_deadline(const record *entry) {
-    return earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
+    return earlier(entry->expires_ns, later_by(entry->written_ns, idle_of_reads(entry->idle_ns)));
+}
+
+/** What its state begins with: of one that is renewable it says when that was done, and no more. */
+static int64_t first_deadline(const record *entry) {
+    return record_is_renewable(entry) ? later_by(entry->written_ns, entry->idle_ns)
+                                      : own_deadline(entry);
 }
 
 int64_t larder_apply_default_due(const record *entry, int64_t age_ns) {
@@ -132,7 +138,7 @@ int64_t larder_apply_default_due(const record *entry, int64_t age_ns) {
 static larder_status read_state(apply_txn *apply, larder_bytes stored, apply_entry *out) {
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
-                               own_deadline(entry),
+                               first_deadline(entry),
                                larder_apply_default_due(entry, apply->meta.age_ns),
                                false};
     if (!apply->has_recency) return LARDER_OK;
@@ -146,6 +152,7 @@ static larder_status read_state(apply_txn *apply, larder_bytes stored, apply_ent
                                unflip(get_be64(bytes + 16)),
                                unflip(get_be64(bytes + 24)),
                                true};
+    if (record_is_renewable(entry)) record_renew(&out->record, out->state.deadline_ns);
     return LARDER_OK;
 }
 
@@ -293,7 +300,7 @@ static larder_status install_entry(apply_txn *apply, larder_bytes stored, const 
     apply->meta.bytes += fresh->value.length;
     if (status || due == larder_apply_default_due(fresh, apply->meta.age_ns)) return status;
     // The limit of age is not the one that the tree is in order for, until the sweep is done.
-    entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
+    entry_state state = {{fresh->sequence, fresh->minor}, first_deadline(fresh), due, true};
     return larder_apply_set_state(apply, stored, &state);
 }
 

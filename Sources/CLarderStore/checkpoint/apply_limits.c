@@ -19,7 +19,9 @@ static larder_status apply_touch(apply_txn *apply, larder_bytes stored, const to
         noted->at.sequence < state->at.sequence ||
         (noted->at.sequence == state->at.sequence && noted->at.minor <= state->at.minor);
     // One that was handed over may be of an earlier time than another one that was noted at once.
-    const int64_t deadline = earlier(noted->deadline_ns, entry->expires_ns);
+    const bool is_renewable = record_is_renewable(entry);
+    const int64_t deadline =
+        is_renewable ? noted->deadline_ns : earlier(noted->deadline_ns, entry->expires_ns);
     bool is_of_it = noted->at.sequence >= entry->sequence;
     bool lives_on = idles && is_of_it && deadline > state->deadline_ns;
     if ((is_older && !lives_on) || (!idles && !apply->meta.has_order)) return LARDER_OK;
@@ -122,11 +124,17 @@ larder_status larder_apply_pass(apply_txn *apply, pass_body *body, uint64_t most
     return status;
 }
 
+static int64_t entry_due(const apply_txn *apply, const apply_entry *entry) {
+    const record *of = &entry->record;
+    int64_t deadline = record_is_renewable(of) ? of->expires_ns : entry->state.deadline_ns;
+    return expiry_due(&apply->store->expiry, of, deadline);
+}
+
 /** Removes an entry that expired; moves another one among those to expire.
     @param from_ns where it stands, LARDER_STORE_NEVER if it does no more. */
 static larder_status expire(apply_txn *apply, larder_bytes stored, const apply_entry *entry,
                             int64_t from_ns, int64_t to_ns) {
-    int64_t due = expiry_due(&apply->store->expiry, &entry->record, entry->state.deadline_ns);
+    int64_t due = entry_due(apply, entry);
     if (due <= apply->now_ns) {
         apply->expired++;
         return larder_apply_remove(apply, stored, entry);
@@ -151,7 +159,7 @@ larder_status larder_pass_expiry(apply_txn *apply, const tree_key *row, larder_b
         return status;
     // Where it is not due, it was read since, or the limit of age was raised. A row that is not its
     // own goes, no more.
-    int64_t due = expiry_due(&apply->store->expiry, &entry->record, entry->state.deadline_ns);
+    int64_t due = entry_due(apply, entry);
     bool is_own = entry->state.armed_ns == at;
     return expire(apply, stored, entry, LARDER_STORE_NEVER, is_own ? due : entry->state.armed_ns);
 }
@@ -199,7 +207,7 @@ larder_status larder_pass_sweep(apply_txn *apply, const tree_key *row, larder_by
     const entry_state *state = &entry->state;
     int64_t due = larder_apply_default_due(&entry->record, apply->limits->age_ns);
     // A read moved the deadline of an entry that idles.
-    if (state->has_row && state->deadline_ns > due) {
+    if (state->has_row && state->deadline_ns > due && !record_is_renewable(&entry->record)) {
         record moved = entry->record;
         moved.idle_ns = LARDER_STORE_NEVER;
         moved.expires_ns = state->deadline_ns;

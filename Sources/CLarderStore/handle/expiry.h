@@ -50,6 +50,31 @@ static inline bool expiry_is_behind_rows(const store_expiry *expiry) {
     return expiry_now(expiry) >= EXPIRY_ROWS_END_NS;
 }
 
+// Renewals: the touch of an entry that is renewable says when that was, later by its idle time, and
+// no read moves it.
+
+static inline bool record_is_renewable(const record *entry) {
+    return entry->idle_ns == LARDER_STORE_RENEWABLE;
+}
+/** The idle time that reads count for. */
+static inline int64_t idle_of_reads(int64_t idle_ns) {
+    return idle_ns == LARDER_STORE_RENEWABLE ? LARDER_STORE_NEVER : idle_ns;
+}
+/** Moves the times of an entry that is renewable to its last renewal, which a touch has left. */
+static inline void record_renew(record *entry, int64_t touched_ns) {
+    int64_t by;
+    // Others may have touched what the key had before.
+    if (touched_ns < LARDER_STORE_RENEWABLE || touched_ns == LARDER_STORE_NEVER ||
+        __builtin_sub_overflow(touched_ns - LARDER_STORE_RENEWABLE, entry->written_ns, &by) ||
+        by <= 0)
+        return;
+    entry->written_ns += by;
+    if (entry->expires_ns != LARDER_STORE_NEVER)
+        entry->expires_ns = later_by(entry->expires_ns, by);
+    if (entry->refresh_ns != LARDER_STORE_NEVER)
+        entry->refresh_ns = later_by(entry->refresh_ns, by);
+}
+
 /** The earliest of the deadline, by an entry's own times and reads, and the limits' times. */
 static inline int64_t expiry_due(const store_expiry *terms, const record *entry, int64_t deadline) {
     if ((entry->flags & RECORD_OWN_TIMES) != 0) return deadline;

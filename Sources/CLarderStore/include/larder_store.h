@@ -73,6 +73,8 @@ typedef struct larder_store_cursor larder_store_cursor;
 #define LARDER_STORE_NEVER INT64_MAX
 /** No limit. */
 #define LARDER_STORE_UNLIMITED UINT64_MAX
+/** Instead of an idle time, of 73 years: reads do not count, and larder_store_renew does. */
+#define LARDER_STORE_RENEWABLE 2305843009213693953
 /** Instead of a place in a file: there is no such file, or nothing in it. */
 #define LARDER_STORE_MISSING UINT64_MAX
 
@@ -347,7 +349,8 @@ typedef struct larder_store_item {
     larder_bytes extended;
     /** When it expires, in nanoseconds since 1970; LARDER_STORE_NEVER for never. */
     int64_t expires_ns;
-    /** How long after its last read or write it expires; LARDER_STORE_NEVER for never. */
+    /** How long after its last read or write it expires; LARDER_STORE_NEVER for never.
+        LARDER_STORE_RENEWABLE: never, and larder_store_renew moves its times. */
     int64_t idle_ns;
     /** When the caller wants to renew it, in nanoseconds since 1970; LARDER_STORE_NEVER for never.
         It is kept with the entry, and the store does nothing about it. */
@@ -583,6 +586,20 @@ typedef struct larder_store_noted_read {
     O(reads · log entries): no value is read. Any thread. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_touch_many(larder_store *store, const larder_store_noted_read *reads, size_t count);
+
+/** Has the times of an entry count from now on, as if it were written now, without writing it:
+    `written_ns`, `expires_ns` and `refresh_ns` are later by how old it is. Every read of this
+    handle sees that at once, other handles and processes with the next checkpoint, which keeps it.
+    What no checkpoint has kept is lost with the process, and all of it with data.mdb: then the
+    entry is as old as its write.
+    @param sequence the write that is meant.
+    @return LARDER_OK, also for an entry that has expired and was not removed yet; LARDER_ENOTFOUND
+            if there is no such write under the key any more, or not with LARDER_STORE_RENEWABLE as
+            its `idle_ns`; LARDER_EDAMAGED, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED,
+            LARDER_ENOSLOT; ENOMEM or another errno.
+    O(log entries): no value is read. Any thread. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_renew(larder_store *store, larder_bytes key,
+                                                              uint64_t sequence);
 
 /** Ends the use of an entry. Harmless for one that was released. */
 LARDER_API void larder_store_release(larder_store_entry *entry);

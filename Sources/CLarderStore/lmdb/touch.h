@@ -23,10 +23,13 @@ enum {
     TOUCH_WAITING_MAX_COUNT = 16 * TOUCH_MAX_COUNT
 };
 
+/** Earlier than any, and later than INT64_MIN, which stands for no read at all. */
+#define TOUCH_NO_DEADLINE (INT64_MIN + 1)
+
 /** The last read of a key. */
 typedef struct touch {
     stamp at;
-    /** The entry's new deadline if it idles, else LARDER_STORE_NEVER. */
+    /** The entry's new deadline if it idles or was renewed, else TOUCH_NO_DEADLINE. */
     int64_t deadline_ns;
     /** Of the stored key; where that is in the buffer's bytes. */
     uint64_t hash;

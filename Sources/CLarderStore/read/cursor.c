@@ -145,14 +145,14 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 
 /** Whether the entry has not expired; and when it will, or where that is not asked for, would if
     nobody had read it. */
-static bool is_alive(const larder_store_cursor *cursor, const record *entry, int64_t *deadline) {
+static bool is_alive(const larder_store_cursor *cursor, record *entry, int64_t *deadline) {
     larder_store *store = cursor->store;
-    if (cursor->query.flags & LARDER_STORE_WITHOUT_EXPIRY) {
+    if ((cursor->query.flags & LARDER_STORE_WITHOUT_EXPIRY) && !record_is_renewable(entry)) {
         *deadline = earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
         int64_t due = expiry_due(&store->expiry, entry, *deadline);
         if (due == LARDER_STORE_NEVER || due > expiry_now(&store->expiry)) return true;
     }
-    *deadline = larder_store_deadline(cursor->place, entry);
+    *deadline = larder_store_deadline(store, cursor->place, entry, false);
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
            !larder_store_is_expired(store, cursor->place, entry, *deadline, false);
 }

@@ -7,7 +7,29 @@
 
 // Time --------------------------------------------------------------------------------------------
 
-int64_t larder_store_deadline(const snapshot *seen, const record *entry) {
+/** Raises `deadline_ns` to the latest that a read gave an entry which the tree does not know yet.
+
+    No read is missed that was noted before this began, be its place in use or not: it is in the
+    place's buffer, or was moved to `waiting` or `folding` before the buffer was emptied, or, if the
+    checkpoint has ended since this caller took its place, in a newer tree. */
+static void search_touches(larder_store *store, const snapshot *seen, const record *entry,
+                           bool is_locked, int64_t *deadline_ns) {
+    tree_key room;
+    larder_bytes stored = larder_stored_key(entry->key, seen->meta.secret, &room);
+    const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
+    larder_environment_search_touches(store->index.environment, hash, entry->sequence, deadline_ns);
+    // What waits goes on to what is folded in, so in this order.
+    if (__atomic_load_n(&store->index.waiting.count, __ATOMIC_ACQUIRE) == 0 &&
+        __atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    if (!is_locked) pthread_mutex_lock(&store->pending.lock);
+    larder_touch_buffer_search(&store->index.waiting, hash, entry->sequence, deadline_ns);
+    larder_touch_buffer_search(&store->index.folding, hash, entry->sequence, deadline_ns);
+    if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
+}
+
+int64_t larder_store_deadline(larder_store *store, const snapshot *seen, record *entry,
+                              bool is_locked) {
     if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
     int64_t deadline = entry->expires_ns;
     if ((entry->flags & RECORD_IDLES) == 0) return deadline;
@@ -21,7 +43,12 @@ int64_t larder_store_deadline(const snapshot *seen, const record *entry) {
         // Of an earlier write under the key?
         if (get_be64(parts) >= entry->sequence) idle = unflip(get_be64(parts + 16));
     }
-    return earlier(deadline, idle);
+    if (!record_is_renewable(entry)) return earlier(deadline, idle);
+    record_renew(entry, idle);
+    int64_t touched = INT64_MIN;
+    if (!store_is_read_only(store)) search_touches(store, seen, entry, is_locked, &touched);
+    record_renew(entry, touched);
+    return entry->expires_ns;
 }
 
 /** Whether it has expired, by `deadline` and the store's limits of age and end. */
@@ -31,29 +58,16 @@ static bool is_expired(const store_expiry *expiry, const record *entry, int64_t 
 }
 
 /** Whether it has expired although it may have been read since the last checkpoint. Waits for
-    nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in.
-
-    No read is missed that was noted before this began, be its place in use or not: it is in the
-    place's buffer, or was moved to `waiting` or `folding` before the buffer was emptied, or, if the
-    checkpoint has ended since this caller took its place, in a newer tree. Only in that last case
-    an entry that was read may seem to have expired. */
+    nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in. Only
+    if a checkpoint has ended since the caller took its place, an entry that was read may seem to
+    have expired. */
 bool larder_store_is_expired(larder_store *store, const snapshot *seen, const record *entry,
                              int64_t deadline, bool is_locked) {
     if (!is_expired(&store->expiry, entry, deadline)) return false;
-    if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
-    tree_key room;
-    larder_bytes stored = larder_stored_key(entry->key, seen->meta.secret, &room);
-    const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
+    if (idle_of_reads(entry->idle_ns) == LARDER_STORE_NEVER || store_is_read_only(store))
+        return true;
     int64_t read_until = INT64_MIN;
-    larder_environment_search_touches(store->index.environment, hash, entry->sequence, &read_until);
-    // What waits goes on to what is folded in, so in this order.
-    if (__atomic_load_n(&store->index.waiting.count, __ATOMIC_ACQUIRE) != 0 ||
-        __atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) != 0) {
-        if (!is_locked) pthread_mutex_lock(&store->pending.lock);
-        larder_touch_buffer_search(&store->index.waiting, hash, entry->sequence, &read_until);
-        larder_touch_buffer_search(&store->index.folding, hash, entry->sequence, &read_until);
-        if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
-    }
+    search_touches(store, seen, entry, is_locked, &read_until);
     if (read_until == INT64_MIN) return true;
     return is_expired(&store->expiry, entry, earlier(entry->expires_ns, read_until));
 }
@@ -162,10 +176,11 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
 /** @return whether a checkpoint is just about to evict what the state that is `seen` has there. */
 static bool note_read(larder_store *store, snapshot *seen, larder_bytes key, int64_t idle_ns) {
     tree_key scratch;
+    idle_ns = idle_of_reads(idle_ns);
     bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->expiry.tracks_access);
     if (!is_noted || store_is_read_only(store)) return false;
     larder_bytes stored = larder_stored_key(key, seen->meta.secret, &scratch);
-    const uint64_t hash = larder_store_touch(store, seen, stored, idle_ns);
+    const uint64_t hash = larder_store_touch(store, seen, stored, idle_ns, NULL);
     return larder_leaving_has(&store->index.leaving, seen->meta.transaction, hash);
 }
 
@@ -178,7 +193,7 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     // Two long keys can have one hash; then the one that is not there is a miss.
     if (compare_bytes(parts.key, key) != 0)
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
-    int64_t deadline = larder_store_deadline(found->seen, &parts);
+    int64_t deadline = larder_store_deadline(store, found->seen, &parts, false);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
         larder_store_is_expired(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
@@ -239,6 +254,27 @@ larder_status larder_store_get_again(larder_store *store, larder_bytes key, int6
     return LARDER_OK;
 }
 
+larder_status larder_store_renew(larder_store *store, larder_bytes key, uint64_t sequence) {
+    finding found = {.seen = NULL};
+    record parts;
+    tree_key room;
+    larder_status status = store_enter_to_write(store);
+    if (!status) status = find(store, key, &found);
+    if (!status) status = larder_record_read(found.record, true, &parts);
+    if (!status && (parts.sequence != sequence || !record_is_renewable(&parts) ||
+                    compare_bytes(parts.key, key) != 0))
+        status = LARDER_ENOTFOUND;
+    if (!status) {
+        larder_bytes stored = larder_stored_key(key, found.seen->meta.secret, &room);
+        const uint64_t dropped = found.seen->touches.dropped;
+        const stamp written = {parts.sequence, parts.minor};
+        (void)larder_store_touch(store, found.seen, stored, LARDER_STORE_RENEWABLE, &written);
+        if (found.seen->touches.dropped != dropped) status = ENOMEM;
+    }
+    if (found.seen) larder_environment_release(store->index.environment, found.seen);
+    return status;
+}
+
 void larder_store_release(larder_store_entry *entry) {
     snapshot *seen = entry->lease;
     if (seen) larder_environment_release(seen->environment, seen);
@@ -279,7 +315,7 @@ larder_status larder_store_version(larder_store *store, larder_bytes key, uint64
     if (!status) status = larder_record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
         !larder_store_is_expired(store, found.seen, &parts,
-                                 larder_store_deadline(found.seen, &parts), true))
+                                 larder_store_deadline(store, found.seen, &parts, true), true))
         *sequence = parts.sequence;
     larder_environment_release(store->index.environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;

@@ -15,8 +15,10 @@ typedef struct feed_place {
 
 // get.c
 /** When the entry expires, by its own times and the last read that was folded in or is in no
-    reader's buffer; not by the store's limits. */
-int64_t larder_store_deadline(const snapshot *snapshot, const record *entry);
+    reader's buffer; not by the store's limits. The times of one that was renewed are moved to that.
+    @param is_locked the caller has `lock`. */
+int64_t larder_store_deadline(larder_store *store, const snapshot *place, record *entry,
+                              bool is_locked);
 /** Whether an entry of `place` has expired, by `deadline` and the store's limits of age and end.
     One with an idle time may have been read since, which was not folded in.
     @param is_locked the caller has `lock`. */
@@ -48,9 +50,10 @@ LARDER_MUST_CHECK larder_status larder_store_newest(larder_store *store, const s
                                                     feed_place *out);
 
 // touch.c
-/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none.
+/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none; or that the write
+    `renewed` was renewed, NULL for a read.
     @return the hash of the stored key */
 uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored,
-                            int64_t idle_ns);
+                            int64_t idle_ns, const stamp *renewed);
 
 #endif

@@ -39,17 +39,29 @@ static touch *touch_add(touch_buffer *touches, uint64_t hash, larder_bytes store
 
 /** When an entry with that idle time expires that was read at `read_ns`, 0 for now. */
 static int64_t deadline_after(const larder_store *store, int64_t read_ns, int64_t idle_ns) {
-    if (idle_ns == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
+    if (idle_ns == LARDER_STORE_NEVER) return TOUCH_NO_DEADLINE;
     return later_by(read_ns != 0 ? read_ns : expiry_now(&store->expiry), idle_ns);
 }
 
-/** It is the newest read of all. */
-static void touch_stamp(larder_store *store, touch *noted, int64_t deadline_ns) {
+/** It is the newest read of all. One that gives no deadline leaves that of a renewal. */
+static void touch_stamp(larder_store *store, touch *noted, bool is_new, int64_t deadline_ns) {
     uint64_t newest = atomic_load_explicit(&store->pending.newest_sequence, memory_order_acquire);
     uint64_t nth = atomic_fetch_add_explicit(&store->expiry.read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);
     noted->at.minor = ((uint64_t)1 << 32) + nth;
-    __atomic_store_n(&noted->deadline_ns, deadline_ns, __ATOMIC_RELEASE);
+    if (is_new || deadline_ns != TOUCH_NO_DEADLINE)
+        __atomic_store_n(&noted->deadline_ns, deadline_ns, __ATOMIC_RELEASE);
+}
+
+/** A renewal is no read: it stands where the write does that it renews, or where that was read
+    since. So one that comes too late is not one of a later write. */
+static void touch_renew(larder_store *store, touch *noted, bool is_new, const stamp *renewed) {
+    if (is_new || compare_stamps(noted->at, *renewed) < 0) {
+        noted->at.minor = renewed->minor;
+        __atomic_store_n(&noted->at.sequence, renewed->sequence, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&noted->deadline_ns, deadline_after(store, 0, LARDER_STORE_RENEWABLE),
+                     __ATOMIC_RELEASE);
 }
 
 /** A checkpoint that lasts long is no reason to forget reads.
@@ -77,7 +89,7 @@ static void ask_for_checkpoint(larder_store *store) {
 }
 
 uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored,
-                            int64_t idle_ns) {
+                            int64_t idle_ns, const stamp *renewed) {
     touch_buffer *touches = &seen->touches;
     const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
     if (!touch_buffer_prepare(touches)) return hash;
@@ -94,7 +106,8 @@ uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes st
         touches->dropped++;
         return hash;
     }
-    touch_stamp(store, noted, deadline_after(store, 0, idle_ns));
+    if (renewed != NULL) touch_renew(store, noted, is_new, renewed);
+    else touch_stamp(store, noted, is_new, deadline_after(store, 0, idle_ns));
     if (!is_new) return hash;
     __atomic_store_n(&touches->count, touches->count + 1, __ATOMIC_RELEASE);
     // As leaving.h asks.
@@ -122,7 +135,7 @@ static void look_into_record(noted_chunk *chunk, size_t at, larder_bytes bytes) 
     bool is_put = larder_record_read(bytes, false, &found) == LARDER_OK &&
                   found.kind == RECORD_PUT && compare_bytes(found.key, chunk->reads[at].key) == 0;
     chunk->found[at] = is_put ? LARDER_OK : LARDER_ENOTFOUND;
-    if (is_put) chunk->idle_ns[at] = found.idle_ns;
+    if (is_put) chunk->idle_ns[at] = idle_of_reads(found.idle_ns);
 }
 
 /** What waits for a checkpoint; `lock` is held. */
@@ -172,7 +185,7 @@ static larder_status note_chunk(larder_store *store, const snapshot *seen, const
         larder_bytes stored = larder_stored_key(key, seen->meta.secret, &room);
         touch *made = touch_add(noted, larder_index_hash_bytes(stored.data, stored.length), stored);
         if (made == NULL) return ENOMEM;
-        touch_stamp(store, made, deadline_after(store, chunk->reads[at].read_ns, idle_ns));
+        touch_stamp(store, made, true, deadline_after(store, chunk->reads[at].read_ns, idle_ns));
         noted->count++;
     }
     return LARDER_OK;
