@@ -332,6 +332,16 @@ STORE_BELIEVES_NUMBERS) in_file CLarderStore/format/meta.c \
     's/memcmp(one, other, META_BYTES) == 0/one->transaction == other->transaction/' ;;
 STORE_GOES_OVER_ONCE) in_file CLarderStore/lmdb/environment_open.c \
     's/if (status != LARDER_EREPLACED) break;/break;/' ;;
+STORE_RENEWS_LATE) in_file CLarderStore/read/get.c \
+    's/    record_renew(entry, touched);//' ;;
+STORE_FORGETS_RENEWALS) in_file CLarderStore/checkpoint/apply.c \
+    's/    if (record_is_renewable(entry)) record_renew(.*//' ;;
+STORE_RENEWS_ANY) in_file CLarderStore/read/get.c \
+    's/parts.sequence != sequence || !record_is_renewable/!record_is_renewable/' ;;
+STORE_HIDES_RENEWALS) in_file CLarderStore/read/touch.c \
+    's/    if (is_new || deadline_ns != TOUCH_NO_DEADLINE)//' ;;
+STORE_COPIES_OLD_AGES) in_file CLarderStore/repair/copy.c \
+    's/if (!status && record_is_renewable(&found))/if (false)/' ;;
 STORE_CLOSES_ANY) in_file CLarderStore/handle/identity.c \
     '/^larder_status larder_identity_folder/,/^}/s/\*folder = -1;/*folder = 1;/' ;;
 STORE_BELIEVES_TABLES) in_file CLarderStore/lmdb/environment_open.c \

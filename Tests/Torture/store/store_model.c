@@ -92,7 +92,7 @@ static int64_t later(int64_t time, int64_t span) {
 static int64_t due_of(const model *self, const model_entry *entry) {
     int64_t due = entry->expires;
     int64_t idle = later(entry->used, entry->idle);
-    due = idle < due ? idle : due;
+    due = idle < due && entry->idle != LARDER_STORE_RENEWABLE ? idle : due;
     if (!entry->own_times) {
         int64_t aged = later(entry->written, self->options.limits.age_ns);
         due = aged < due ? aged : due;
@@ -206,7 +206,7 @@ static void make_item(model *self, uint64_t salt, uint32_t key, larder_store_ite
                       larder_store_index_entry *index, model_entry *entry) {
     book_item(self->book, salt, key_of(key), self->room, index, item);
     item->expires_ns = some_time(self, self->now - 100);
-    item->idle_ns = some_time(self, 1);
+    item->idle_ns = rng_one_in(&self->random, 4) ? LARDER_STORE_RENEWABLE : some_time(self, 1);
     item->refresh_ns = some_time(self, 1);
     if (rng_one_in(&self->random, 8)) {
         item->flags = LARDER_STORE_OWN_TIMES;
@@ -397,7 +397,8 @@ static bool is_right(model *self, uint32_t key, const larder_store_entry *entry,
                                   entry->value_bytes == book_value_length(self->book, wanted->salt);
     bool times = entry->written_ns == wanted->written && entry->idle_ns == wanted->idle &&
                  entry->refresh_ns == wanted->refresh &&
-                 (wanted->idle != LARDER_STORE_NEVER || entry->expires_ns == wanted->expires) &&
+                 ((wanted->idle != LARDER_STORE_RENEWABLE && wanted->idle != LARDER_STORE_NEVER) ||
+                  entry->expires_ns == wanted->expires) &&
                  ((entry->flags & LARDER_STORE_ENTRY_OWN_TIMES) != 0) == wanted->own_times;
     return EXPECT(self->run,
                   compare_bytes_of(entry->key, name) == 0 && value && times &&
@@ -412,7 +413,8 @@ static bool is_right(model *self, uint32_t key, const larder_store_entry *entry,
 /** A read of the key at that time was noted, if such reads are. */
 static void note_read_at(model *self, uint32_t key, int64_t time) {
     model_entry *read = &self->entries[key];
-    if (read->idle != LARDER_STORE_NEVER || tracks(self)) {
+    bool idles = read->idle != LARDER_STORE_NEVER && read->idle != LARDER_STORE_RENEWABLE;
+    if (idles || tracks(self)) {
         read->order = ++self->order;
         read->used = time > read->used ? time : read->used;
         self->reads++;
@@ -466,7 +468,34 @@ static bool get_again(model *self, uint32_t key) {
     return EXPECT_STATUS(self->run, status, LARDER_ENOTFOUND);
 }
 
+/** Moves the times of what is there in that version and renewable, without a write. */
+static bool renew_one(model *self) {
+    uint32_t key = some_key(self);
+    model_entry *entry = &self->entries[key];
+    bool is_of_it = !rng_one_in(&self->random, 8);
+    // One that expired but was not removed yet would be there again.
+    if (entry->salt != 0 && !is_there(self, key)) {
+        return true;
+    }
+    larder_status status =
+        larder_store_renew(self->store, key_of(key), entry->sequence + (is_of_it ? 0 : 1));
+    bool is_renewed = entry->salt != 0 && entry->idle == LARDER_STORE_RENEWABLE && is_of_it;
+    int64_t by = self->now - entry->written;
+    if (is_renewed && by > 0) {
+        entry->written += by;
+        entry->expires =
+            entry->expires == LARDER_STORE_NEVER ? entry->expires : entry->expires + by;
+        entry->refresh =
+            entry->refresh == LARDER_STORE_NEVER ? entry->refresh : entry->refresh + by;
+        self->reads++;
+    }
+    return EXPECT_STATUS(self->run, status, is_renewed ? LARDER_OK : LARDER_ENOTFOUND);
+}
+
 static bool get_one(model *self) {
+    if (rng_one_in(&self->random, 6)) {
+        return renew_one(self);
+    }
     uint32_t key = some_key(self);
     if (rng_one_in(&self->random, 4)) {
         return get_again(self, key);

@@ -644,12 +644,16 @@ static void backup_of_reads(torture *run, void *context) {
     const rare *self = context;
     larder_store *store = NULL, *copy = NULL;
     larder_store_entry entry;
+    const unsigned renewed = 6, aged = 7, count = 8;
+    uint64_t version = 0;
     GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < count; i++) {
         larder_store_item item;
         larder_store_item_init(&item, rare_key(i), value_of(i, USUAL));
-        item.idle_ns = i % 2 ? 1000 : LARDER_STORE_NEVER;
-        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+        item.idle_ns = i >= renewed ? LARDER_STORE_RENEWABLE : i % 2 ? 1000 : LARDER_STORE_NEVER;
+        item.expires_ns = i >= renewed ? the_time + 800 : LARDER_STORE_NEVER;
+        EXPECT_STATUS(run, larder_store_put(store, &item, i == renewed ? &version : NULL),
+                      LARDER_OK);
     }
     GIVES(larder_store_flush(store), LARDER_OK);
     the_time += 500;
@@ -657,6 +661,7 @@ static void backup_of_reads(torture *run, void *context) {
         EXPECT_STATUS(run, larder_store_get(store, rare_key(i), 0, &entry), LARDER_OK);
         larder_store_release(&entry);
     }
+    GIVES(larder_store_renew(store, rare_key(renewed), version), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     for (int left = 1; left < 8; left++) {
         GIVES(larder_store_backup(store, self->other, loses_patience, &(patience){left}),
@@ -667,12 +672,22 @@ static void backup_of_reads(torture *run, void *context) {
     GIVES(larder_store_backup(store, self->other, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &copy), LARDER_OK);
     the_time += 700;
-    for (unsigned i = 0; i < 6; i++) {
-        GIVES(larder_store_contains(copy, rare_key(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
-        GIVES(larder_store_contains(store, rare_key(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
+    for (unsigned way = 0; way < 4; way++) {
+        for (unsigned i = 0; i < count; i++) {
+            larder_status wanted = i == 5 || i == aged ? LARDER_ENOTFOUND : LARDER_OK;
+            GIVES(larder_store_contains(copy, rare_key(i)), wanted);
+        }
+        // The copy, the store, and that when it was compacted; then a handle that only reads.
+        larder_store_close(copy);
+        copy = way == 0 ? store : NULL;
+        if (way == 1) {
+            GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
+        }
+        if (way > 0) {
+            GIVES(opened(self->path, way == 2 ? LARDER_STORE_READ_ONLY : 0, &copy), LARDER_OK);
+        }
     }
     larder_store_close(copy);
-    larder_store_close(store);
 }
 
 /** The last steps: the copy gets its name, which is made safe. */
