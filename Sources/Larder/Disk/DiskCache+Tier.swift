@@ -103,12 +103,43 @@ extension DiskCache {
     if let writtenAt { terms.setWritten(writtenAt) }
     terms.cost = cost
     if let refreshAfter { setRefresh(&terms, after: refreshAfter, age) }
+    // What a server keeps with a value says later on that it is the same.
+    if extendedData != nil { terms.makeRenewable() }
     let indexes = version.map(StoreEntry.indexValues) ?? []
     _ = try put(value, key, extendedData, terms, indexes)
   }
 }
 
 extension DiskCache {
+  /// Has the life of what is there begin again, without writing the value.
+  ///
+  /// - Returns: Whether that is all that storing the entry comes to; else it is to be written.
+  @usableFromInline
+  func renew(
+    _ entry: CacheTierEntry<Value>, _ key: Key, _ durability: Durability?
+  ) throws -> Bool {
+    guard entry.version == nil, entry.writtenAt == nil, entry.age ?? .zero == .zero,
+      let extended = entry.extendedData
+    else { return false }
+    var terms = terms(key, entry.value, entry.expiration, durability)
+    terms.written = clock.nanoseconds
+    terms.cost = entry.cost
+    if let refreshAfter = entry.refreshAfter { setRefresh(&terms, after: refreshAfter, nil) }
+    terms.makeRenewable()
+    var isRenewed = false
+    try keyCoder.borrow(key) { bytes in
+      var sequence: UInt64?
+      guard bytes.others.isNone else { return }
+      _ = try store.read(bytes, [.peek, .withoutValue, .expiredToo]) { old in
+        if old.extended.elementsEqual(extended), old.isRenewed(by: terms) {
+          sequence = old.sequence
+        }
+      }
+      if let sequence { isRenewed = try store.renew(bytes, sequence) }
+    }
+    return isRenewed
+  }
+
   /// When an entry is to be loaded again that was written so long ago.
   @usableFromInline
   func setRefresh(_ terms: inout StoreTerms, after life: Duration, _ age: Duration?) {
@@ -150,6 +181,30 @@ struct StoreEntryCompany {
 extension StoreTerms {
   @usableFromInline
   mutating func setWritten(_ date: Date) { written = date.inNanoseconds }
+
+  /// Unless reads are what it lives by.
+  @usableFromInline
+  mutating func makeRenewable() { if idle == .max { idle = Self.renewable } }
+
+  static var renewable: Int64 { Int64(LARDER_STORE_RENEWABLE) }
+}
+
+extension StoreEntry {
+  /// Whether an entry of these terms, written now, is this one, but for when that was. A life is
+  /// counted from a moment before it is written.
+  fileprivate func isRenewed(by terms: StoreTerms) -> Bool {
+    func isSame(_ old: Int64, _ new: Int64) -> Bool {
+      if old == .max || new == .max { return old == new }
+      let span = old.subtractingReportingOverflow(raw.written_ns).partialValue
+      let other = new.subtractingReportingOverflow(terms.written).partialValue
+      return span.subtractingReportingOverflow(other).partialValue.magnitude <= 1_000_000
+    }
+    let isSynced = terms.flags & UInt32(LARDER_STORE_SYNCED) != 0
+    return raw.idle_ns == StoreTerms.renewable && terms.idle == StoreTerms.renewable
+      && !isSynced && hasOwnTimes == (terms.flags & UInt32(LARDER_STORE_OWN_TIMES) != 0)
+      && raw.cost == terms.rawCost && isSame(raw.expires_ns, terms.expires)
+      && isSame(raw.refresh_ns, terms.refresh)
+  }
 }
 
 extension StoreEntry {
@@ -158,7 +213,7 @@ extension StoreEntry {
   func remainingLife(_ limits: StoreLimits) -> Expiration {
     let end = deadline(limits)
     return Expiration(
-      afterAccess: raw.idle_ns == .max ? nil : .nanoseconds(raw.idle_ns),
+      afterAccess: idle.map { .nanoseconds($0) },
       date: end == .max ? nil : Date(nanoseconds: end))
   }
 }

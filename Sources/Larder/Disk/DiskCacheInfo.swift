@@ -36,10 +36,9 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
     expires = deadline == .max ? nil : Date(nanoseconds: deadline)
     extendedData = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
     cost = entry.cost
-    let (end, idle) = (entry.raw.expires_ns, entry.raw.idle_ns)
-    let (lastUse, overflows) = end.subtractingReportingOverflow(idle)
-    self.lastUse =
-      overflows || end == .max || idle == .max ? nil : Date(nanoseconds: lastUse)
+    let end = entry.raw.expires_ns
+    let use = entry.idle.map { end.subtractingReportingOverflow($0) }
+    lastUse = use.flatMap { $0.overflow || end == .max ? nil : Date(nanoseconds: $0.partialValue) }
   }
 }
 

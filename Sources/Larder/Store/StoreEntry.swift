@@ -50,6 +50,11 @@ struct StoreEntry {
   /// Whether its own times hold instead of the store's limits.
   var hasOwnTimes: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_OWN_TIMES) != 0 }
 
+  /// How long after its last use it expires, in nanoseconds; nil for never.
+  var idle: Int64? {
+    raw.idle_ns == .max || raw.idle_ns == StoreTerms.renewable ? nil : raw.idle_ns
+  }
+
   /// How many bytes the value has, even if it was not asked for.
   var valueCount: UInt64 { raw.value_bytes }
 

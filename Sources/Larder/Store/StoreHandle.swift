@@ -241,6 +241,17 @@ final class StoreHandle: Sendable {
     throw failure(status, "read an entry of \(path)")
   }
 
+  /// Has the life of an entry begin again, if it is renewable.
+  ///
+  /// - Returns: Whether that write is still there.
+  func renew(_ key: StoreKey, _ sequence: UInt64) throws(LarderError) -> Bool {
+    let status = try suspension.call { larder_store_renew($0, larder_bytes(key.bytes), sequence) }
+    // Without memory to note it, it is written.
+    if status == LARDER_ENOTFOUND || status == ENOMEM { return false }
+    if status != LARDER_OK { throw failure(status, "renew an entry of \(path)") }
+    return true
+  }
+
   /// Whether there is an entry under a key.
   @usableFromInline
   func contains(_ key: StoreKey) throws(LarderError) -> Bool {

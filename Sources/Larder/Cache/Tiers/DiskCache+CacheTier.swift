@@ -73,6 +73,7 @@ extension DiskCache: BlockingCacheTier {
   func blockingSet(
     _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
   ) throws {
+    if entry.isUnchanged, try renew(entry, key, durability) { return }
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
       expiration: entry.expiration, refreshAfter: entry.refreshAfter, age: entry.age,
