@@ -260,7 +260,8 @@ larder_status larder_store_renew(larder_store *store, larder_bytes key, uint64_t
     tree_key room;
     larder_status status = store_enter_to_write(store);
     if (!status) status = find(store, key, &found);
-    if (!status) status = larder_record_read(found.record, true, &parts);
+    // Whoever reads the value next sees whether it is whole.
+    if (!status) status = larder_record_read(found.record, false, &parts);
     if (!status && (parts.sequence != sequence || !record_is_renewable(&parts) ||
                     compare_bytes(parts.key, key) != 0))
         status = LARDER_ENOTFOUND;
