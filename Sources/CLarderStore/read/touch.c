@@ -92,7 +92,10 @@ uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes st
                             int64_t idle_ns, const stamp *renewed) {
     touch_buffer *touches = &seen->touches;
     const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
-    if (!touch_buffer_prepare(touches)) return hash;
+    if (!touch_buffer_prepare(touches)) {
+        touches->dropped++;
+        return hash;
+    }
     uint16_t *slot = larder_touch_buffer_slot(touches, hash, stored);
     const bool is_new = *slot == 0;
     bool has_room = !is_new || touches->count < TOUCH_MAX_COUNT;
