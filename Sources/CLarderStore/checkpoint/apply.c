@@ -119,26 +119,16 @@ larder_status larder_apply_run(larder_store *store, apply_body body, void *conte
 
 // Entries -----------------------------------------------------------------------------------------
 
-static int64_t own_deadline(const record *entry) {
-    return earlier(entry->expires_ns, later_by(entry->written_ns, idle_of_reads(entry->idle_ns)));
-}
-
-/** What its state begins with: of one that is renewable it says when that was done, and no more. */
-static int64_t first_deadline(const record *entry) {
-    return record_is_renewable(entry) ? later_by(entry->written_ns, entry->idle_ns)
-                                      : own_deadline(entry);
-}
-
 int64_t larder_apply_default_due(const record *entry, int64_t age_ns) {
     if ((entry->flags & RECORD_OWN_TIMES) != 0) age_ns = LARDER_STORE_NEVER;
-    return earlier(own_deadline(entry), later_by(entry->written_ns, age_ns));
+    return earlier(record_own_deadline(entry), later_by(entry->written_ns, age_ns));
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
 static larder_status read_state(apply_txn *apply, larder_bytes stored, apply_entry *out) {
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
-                               first_deadline(entry),
+                               record_first_deadline(entry),
                                larder_apply_default_due(entry, apply->meta.age_ns),
                                false};
     if (!apply->has_recency) return LARDER_OK;
@@ -300,7 +290,7 @@ static larder_status install_entry(apply_txn *apply, larder_bytes stored, const 
     apply->meta.bytes += fresh->value.length;
     if (status || due == larder_apply_default_due(fresh, apply->meta.age_ns)) return status;
     // The limit of age is not the one that the tree is in order for, until the sweep is done.
-    entry_state state = {{fresh->sequence, fresh->minor}, first_deadline(fresh), due, true};
+    entry_state state = {{fresh->sequence, fresh->minor}, record_first_deadline(fresh), due, true};
     return larder_apply_set_state(apply, stored, &state);
 }
 

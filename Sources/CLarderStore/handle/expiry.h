@@ -60,6 +60,15 @@ static inline bool record_is_renewable(const record *entry) {
 static inline int64_t idle_of_reads(int64_t idle_ns) {
     return idle_ns == LARDER_STORE_RENEWABLE ? LARDER_STORE_NEVER : idle_ns;
 }
+/** When it expires by its own times if nobody reads it. */
+static inline int64_t record_own_deadline(const record *entry) {
+    return earlier(entry->expires_ns, later_by(entry->written_ns, idle_of_reads(entry->idle_ns)));
+}
+/** What reads and renewals move: of one that is renewable it says when that was done, no more. */
+static inline int64_t record_first_deadline(const record *entry) {
+    return record_is_renewable(entry) ? later_by(entry->written_ns, entry->idle_ns)
+                                      : record_own_deadline(entry);
+}
 /** Moves the times of an entry that is renewable to its last renewal, which a touch has left. */
 static inline void record_renew(record *entry, int64_t touched_ns) {
     int64_t by;

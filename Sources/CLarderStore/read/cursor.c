@@ -148,7 +148,7 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 static bool is_alive(const larder_store_cursor *cursor, record *entry, int64_t *deadline) {
     larder_store *store = cursor->store;
     if ((cursor->query.flags & LARDER_STORE_WITHOUT_EXPIRY) && !record_is_renewable(entry)) {
-        *deadline = earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
+        *deadline = record_own_deadline(entry);
         int64_t due = expiry_due(&store->expiry, entry, *deadline);
         if (due == LARDER_STORE_NEVER || due > expiry_now(&store->expiry)) return true;
     }

@@ -35,8 +35,7 @@ static larder_status backup_copy(larder_store_cursor *cursor, copy_target *targe
         if (progress && progress(context, done, total < done ? done : total)) return ECANCELED;
         status = larder_cursor_next_record(cursor, &found, &bytes, &entry);
         int64_t until = entry.expires_ns;
-        if (!status && record_is_renewable(&found))
-            until = later_by(entry.written_ns, LARDER_STORE_RENEWABLE);
+        if (!status && record_is_renewable(&found)) until = record_first_deadline(&found);
         if (!status) status = larder_copy_target_put(target, bytes, until);
         if (!status) done++;
     }

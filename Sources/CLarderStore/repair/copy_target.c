@@ -95,11 +95,8 @@ larder_status larder_copy_target_put(copy_target *target, larder_bytes whole, in
     uint64_t word = larder_record_seal(copy, whole.length, sequence, 0, false);
     // Only a sync could fail, for which nobody asks.
     (void)!larder_store_end_append(store, copy, padded, 1, word, 0, NULL);
-    int64_t unread = record_is_renewable(&entry)
-                         ? later_by(entry.written_ns, LARDER_STORE_RENEWABLE)
-                         : larder_apply_default_due(&entry, LARDER_STORE_NEVER);
-    bool was_read =
-        (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER && deadline_ns != unread;
+    bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
+                    deadline_ns != record_first_deadline(&entry);
     return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
 }
 
