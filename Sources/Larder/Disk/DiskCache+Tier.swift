@@ -97,7 +97,7 @@ extension DiskCache {
   func setTier(
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
     refreshAfter: Duration? = nil, age: Duration? = nil, writtenAt: Date? = nil,
-    version: CacheTierVersion? = nil, durability: Durability?
+    version: CacheTierVersion? = nil, isUnchanged: Bool = false, durability: Durability?
   ) throws {
     var terms = terms(key, value, expiration, durability)
     if let writtenAt { terms.setWritten(writtenAt) }
@@ -105,6 +105,7 @@ extension DiskCache {
     if let refreshAfter { setRefresh(&terms, after: refreshAfter, age) }
     // What a server keeps with a value says later on that it is the same.
     if extendedData != nil { terms.makeRenewable() }
+    if isUnchanged, version == nil, let extendedData, try renew(key, extendedData, terms) { return }
     let indexes = version.map(StoreEntry.indexValues) ?? []
     _ = try put(value, key, extendedData, terms, indexes)
   }
@@ -113,25 +114,19 @@ extension DiskCache {
 extension DiskCache {
   /// Has the life of what is there begin again, without writing the value.
   ///
-  /// - Returns: Whether that is all that storing the entry comes to; else it is to be written.
+  /// - Returns: Whether that is all that a write of these terms comes to; else it is to be done.
   @usableFromInline
-  func renew(
-    _ entry: CacheTierEntry<Value>, _ key: Key, _ durability: Durability?
-  ) throws -> Bool {
-    guard entry.version == nil, entry.writtenAt == nil, entry.age ?? .zero == .zero,
-      let extended = entry.extendedData
-    else { return false }
-    var terms = terms(key, entry.value, entry.expiration, durability)
+  func renew(_ key: Key, _ extendedData: Data, _ terms: StoreTerms) throws -> Bool {
+    // Write-back hands over later than it was written.
+    guard terms.written == 0 else { return false }
+    var terms = terms
     terms.written = clock.nanoseconds
-    terms.cost = entry.cost
-    if let refreshAfter = entry.refreshAfter { setRefresh(&terms, after: refreshAfter, nil) }
-    terms.makeRenewable()
     var isRenewed = false
     try keyCoder.borrow(key) { bytes in
       var sequence: UInt64?
       guard bytes.others.isNone else { return }
       _ = try store.read(bytes, [.peek, .withoutValue, .expiredToo]) { old in
-        if old.extended.elementsEqual(extended), old.isRenewed(by: terms) {
+        if old.extended.elementsEqual(extendedData), old.isRenewed(by: terms) {
           sequence = old.sequence
         }
       }

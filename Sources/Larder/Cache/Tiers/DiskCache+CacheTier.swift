@@ -73,11 +73,11 @@ extension DiskCache: BlockingCacheTier {
   func blockingSet(
     _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
   ) throws {
-    if entry.isUnchanged, try renew(entry, key, durability) { return }
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
       expiration: entry.expiration, refreshAfter: entry.refreshAfter, age: entry.age,
-      writtenAt: entry.writtenAt, version: entry.version, durability: durability)
+      writtenAt: entry.writtenAt, version: entry.version,
+      isUnchanged: entry.isUnchanged, durability: durability)
   }
 
   @inlinable
