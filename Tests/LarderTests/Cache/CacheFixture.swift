@@ -81,6 +81,19 @@ func makeTieredCache<Key: Hashable & Sendable, Value: Sendable & Equatable>(
   return Cache(name: "test", tiers: made, configuration: configuration)
 }
 
+/// A cache in memory and on disk whose time is a test's.
+func makeCacheOnDisk(
+  in folder: TemporaryDirectory, clock: CacheTestClock,
+  _ change: (inout CacheConfiguration<Int, String>) -> Void
+) throws -> Cache<Int, String> {
+  var configuration = CacheConfiguration<Int, String>()
+  configuration.clock = clock.clock
+  configuration.memory.autoTrimInterval = .zero
+  configuration.disk.autoTrimInterval = .zero
+  change(&configuration)
+  return try Cache(path: folder.file("cache").path, configuration: configuration)
+}
+
 /// A number that threads share.
 final class CacheCounter: Sendable {
   private let number = Locked(0)

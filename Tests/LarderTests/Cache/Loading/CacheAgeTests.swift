@@ -17,13 +17,10 @@ struct CacheAgeTests {
   private func makeCache(
     _ change: (inout CacheConfiguration<Int, String>) -> Void = { _ in }
   ) throws -> Cache<Int, String> {
-    var configuration = CacheConfiguration<Int, String>()
-    configuration.clock = clock.clock
-    configuration.memory.autoTrimInterval = .zero
-    configuration.disk.autoTrimInterval = .zero
-    configuration.memory.refreshAfter = .seconds(10)
-    change(&configuration)
-    return try Cache(path: folder.file("cache").path, configuration: configuration)
+    try makeCacheOnDisk(in: folder, clock: clock) {
+      $0.memory.refreshAfter = .seconds(10)
+      change(&$0)
+    }
   }
 
   private enum Form: CaseIterable {

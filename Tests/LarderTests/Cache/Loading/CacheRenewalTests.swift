@@ -17,12 +17,11 @@ struct CacheRenewalTests {
   private func makeCache(
     _ change: (inout CacheConfiguration<Int, String>) -> Void = { _ in }
   ) throws -> Cache<Int, String> {
-    var configuration = CacheConfiguration<Int, String>()
-    configuration.clock = clock.clock
-    configuration.expiration = .seconds(100)
-    configuration.memory.staleIfError = .seconds(1000)
-    change(&configuration)
-    return try Cache(path: folder.file("cache").path, configuration: configuration)
+    try makeCacheOnDisk(in: folder, clock: clock) {
+      $0.expiration = .seconds(100)
+      $0.memory.staleIfError = .seconds(1000)
+      change(&$0)
+    }
   }
 
   /// Loads once, waits until that has expired, and is told that it is the same.
