@@ -5,7 +5,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The bytes of a store, version 2. What these tests hold never changes: files outlive programs.
+/// The bytes of a store, version 3. What these tests hold never changes: files outlive programs.
 @Suite("Store: the file formats")
 struct StoreFormatTests {
   let directory: TemporaryDirectory
@@ -154,7 +154,7 @@ struct StoreFormatTests {
     let range = try #require(data.range(of: Data("LARDERST".utf8), options: .backwards))
     let meta = [UInt8](data[range.lowerBound..<range.lowerBound + 128])
     #expect(integer(meta, 8, UInt32.self) == larder_crc32c(0, Array(meta[12...]), 116))
-    #expect(integer(meta, 12, UInt32.self) == 2)  // Version.
+    #expect(integer(meta, 12, UInt32.self) == 3)  // Version.
     #expect(integer(meta, 24, UInt64.self) == 1)  // Applied.
     #expect(integer(meta, 32, UInt64.self) == 1 && integer(meta, 40, UInt64.self) == 3)
     #expect(integer(meta, 48, UInt64.self) == 0x0102_0304)

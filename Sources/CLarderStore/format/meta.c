@@ -35,17 +35,20 @@ larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta) {
     memcpy(meta, bytes.data, bytes.length < META_BYTES ? bytes.length : META_BYTES);
     if (memcmp(meta->magic, magic, sizeof magic) != 0) return LARDER_EFOREIGN;
     // Another version may have another length, and its checksum elsewhere. Where the checksum is
-    // right with our number in its place, only the number was hit.
-    uint32_t version = meta->version;
-    meta->version = META_VERSION;
-    bool is_ours = bytes.length == META_BYTES && meta->crc == meta_crc(meta);
-    if (version != META_VERSION) {
-        meta->version = version;
-        return is_ours ? LARDER_EDAMAGED : LARDER_EVERSION;
+    // right with one of our numbers in its place, only the number was hit.
+    uint32_t version = meta->version, sealed = META_VERSION;
+    for (; sealed >= META_VERSION_OLDEST; sealed--) {
+        meta->version = sealed;
+        if (bytes.length == META_BYTES && meta->crc == meta_crc(meta)) break;
     }
+    bool is_ours = sealed >= META_VERSION_OLDEST;
+    meta->version = version;
+    if (version < META_VERSION_OLDEST || version > META_VERSION)
+        return is_ours ? LARDER_EDAMAGED : LARDER_EVERSION;
     // Sums of these and of what waits for a checkpoint are signed.
     const uint64_t most = (uint64_t)1 << 62;
-    if (!is_ours || meta->applied > SEQUENCE_MAX || meta->count > most || meta->bytes > most)
+    if (sealed != version || meta->applied > SEQUENCE_MAX || meta->count > most ||
+        meta->bytes > most)
         return LARDER_EDAMAGED;
     meta->end = (location){meta->end_segment, meta->end_offset};
     return LARDER_OK;

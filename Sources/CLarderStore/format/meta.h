@@ -5,7 +5,7 @@
 
         0   8 B  magic "LARDERST"
         8   u32  CRC-32C of everything behind it
-        12  u32  version
+        12  u32  version          a store keeps that under which its index was made
         16  u64  transaction      LMDB's number of the transaction that wrote this
         24  u64  applied          number of the last write that is in the tree, with all before it
         32  u64  count            entries
@@ -29,7 +29,12 @@
 
 #include "format/record.h"
 
-enum { META_BYTES = 128, META_VERSION = 2 };
+enum {
+    META_BYTES = 128,
+    META_VERSION = 3,
+    /** Before it, the value of a row of SPACE_INDEX is the stored key. */
+    META_VERSION_OLDEST = 2
+};
 
 /** As in the file, but for `end`, of which that has both parts elsewhere. */
 typedef struct store_meta {
@@ -56,6 +61,10 @@ typedef struct store_meta {
 } store_meta;
 
 void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);
+/** Whether rows of SPACE_INDEX have checksums. */
+static inline bool meta_seals_index_rows(const store_meta *meta) {
+    return meta->version > META_VERSION_OLDEST;
+}
 /** LARDER_OK; LARDER_EFOREIGN (magic), LARDER_EVERSION (and meta->version is set),
     LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta);

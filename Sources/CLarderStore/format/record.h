@@ -36,7 +36,7 @@
         03 number u32                            a segment         → its live bytes, see live.h
         10 key                                   an entry          → its row, see below
         20 deadline i64, sequence u64, minor u32 its deadline      → key
-        30 index u16, value, key                 found by index    → key
+        30 index u16, value, key                 found by index    → CRC-32C u32, key if cut here
         40 key                                   read since        → stamp, i64 deadline, i64 armed
         50 stamp                                 order of use      → key
 
@@ -135,7 +135,9 @@ enum {
     /** Of a value and of a key in an index. */
     INDEX_VALUE_ROOM = 240,
     INDEX_KEY_WHOLE_MAX_BYTES = 253,
-    INDEX_KEY_CUT_BYTES = INDEX_KEY_WHOLE_MAX_BYTES - KEY_HASH_BYTES
+    INDEX_KEY_CUT_BYTES = INDEX_KEY_WHOLE_MAX_BYTES - KEY_HASH_BYTES,
+    INDEX_HEAD_BYTES = 3,
+    INDEX_ROW_MAX_BYTES = 4 + KEY_STORED_MAX_BYTES
 };
 
 /** The greatest number of a write that is believed: they are counted up by one. */
@@ -287,6 +289,15 @@ void larder_tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key 
 /** Takes a key of SPACE_INDEX apart: `value_bytes` are those of the escaped value with its end,
     behind the first three; `is_cut` says whether it ended by 00 02. False if it is no such key. */
 bool larder_tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut);
+/** The value of the row under a key of SPACE_INDEX: a CRC-32C of the key and of what follows, u32;
+    then, if the key has only the beginning of `stored`, all of that.
+    @param target has INDEX_ROW_MAX_BYTES.
+    @return its length. */
+size_t larder_index_row_write(larder_bytes key, larder_bytes stored, uint8_t *target);
+/** What the row leads to; LARDER_EDAMAGED: neither the key nor the value is what was written.
+    @param stored lies in the key or in the value. */
+LARDER_MUST_CHECK larder_status larder_index_row_read(larder_bytes key, larder_bytes value,
+                                                      larder_bytes *stored);
 /** Whether `value` has the escaped form at `escaped`, with its end. */
 bool larder_index_value_has_form(larder_bytes value, larder_bytes escaped);
 /** The least key behind all that begin with the bytes of `key`, of which the first is a name

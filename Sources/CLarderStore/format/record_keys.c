@@ -9,11 +9,13 @@
     value is cut depends only on the bytes before, so values that share a cut form share a place. */
 #include "format/record.h"
 
+#include "larder_crc32c.h"
+
 _Static_assert(1 + KEY_STORED_MAX_BYTES == TREE_KEY_MAX_BYTES, "a stored key fills a tree key");
 _Static_assert(3 + INDEX_VALUE_ROOM + 2 + INDEX_KEY_WHOLE_MAX_BYTES <= TREE_KEY_MAX_BYTES,
                "a row of an index is a tree key");
 
-enum { INDEX_HEAD_BYTES = 3, MARK_ZERO = 0xFF, MARK_END = 0x01, MARK_CUT = 0x02 };
+enum { CRC_BYTES = 4, MARK_ZERO = 0xFF, MARK_END = 0x01, MARK_CUT = 0x02 };
 
 static const uint8_t *bytes_of(larder_bytes bytes) { return bytes.data; }
 
@@ -142,6 +144,31 @@ bool larder_index_value_has_form(larder_bytes value, larder_bytes escaped) {
     size_t length = form.length - (size_t)INDEX_HEAD_BYTES;
     return length == escaped.length &&
            memcmp(form.bytes + INDEX_HEAD_BYTES, escaped.data, length) == 0;
+}
+
+static uint32_t index_row_crc(larder_bytes key, larder_bytes rest) {
+    return larder_crc32c(larder_crc32c(0, key.data, key.length), rest.data, rest.length);
+}
+
+size_t larder_index_row_write(larder_bytes key, larder_bytes stored, uint8_t *target) {
+    if (stored.length <= INDEX_KEY_WHOLE_MAX_BYTES) stored.length = 0;
+    uint32_t crc = index_row_crc(key, stored);
+    memcpy(target, &crc, CRC_BYTES);
+    if (stored.length) memcpy(target + CRC_BYTES, stored.data, stored.length);
+    return CRC_BYTES + stored.length;
+}
+
+larder_status larder_index_row_read(larder_bytes key, larder_bytes value, larder_bytes *stored) {
+    size_t value_bytes;
+    bool is_cut;
+    if (value.length < CRC_BYTES || !larder_tree_key_index_value(key, &value_bytes, &is_cut))
+        return LARDER_EDAMAGED;
+    *stored = (larder_bytes){bytes_of(value) + CRC_BYTES, value.length - CRC_BYTES};
+    if (load32(value.data) != index_row_crc(key, *stored)) return LARDER_EDAMAGED;
+    if (stored->length) return LARDER_OK;
+    const size_t head = INDEX_HEAD_BYTES + value_bytes;
+    *stored = (larder_bytes){bytes_of(key) + head, key.length - head};
+    return LARDER_OK;
 }
 
 void larder_tree_key_after_prefix(tree_key *key) {

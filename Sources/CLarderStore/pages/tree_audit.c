@@ -12,10 +12,19 @@
 
 // Pages -------------------------------------------------------------------------------------------
 
+/** Of a node with its padding; more than a page if it is longer. */
 static uint32_t node_bytes(const tree_node *node, bool is_leaf) {
     uint64_t bytes = NODE_HEAD_BYTES + (uint64_t)node->key_bytes;
     if (is_leaf) bytes += load16(node->bytes + 4) ? sizeof(uint64_t) : load32(node->bytes);
     return bytes > PAGE_MAX_BYTES ? PAGE_MAX_BYTES : (uint32_t)(bytes + 1) & ~1u;
+}
+
+bool larder_page_has_node_behind(const tree_page *leaf, const tree_node *node) {
+    uint32_t end = node->offset + node_bytes(node, true);
+    const uint8_t *offsets = leaf->bytes + PAGE_HEAD_BYTES;
+    for (uint32_t i = 0; i < leaf->count; i++)
+        if (load16(offsets + 2 * (size_t)i) == end) return true;
+    return end == leaf->size;
 }
 
 /** Whether the nodes fill the page, each once. */

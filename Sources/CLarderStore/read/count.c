@@ -136,9 +136,10 @@ static larder_status leaf_count(const larder_store_cursor *cursor, const row_arr
             (!larder_tree_key_index_value(node_key(&node), &form_bytes, &is_cut) || is_cut))
             return LARDER_EDAMAGED;
         if (has_suspects) {
-            larder_bytes stored;
+            larder_bytes value, stored;
             uint64_t overflow;
-            larder_status status = node_value(at->tree, page, &node, &stored, &overflow);
+            larder_status status = node_value(at->tree, page, &node, &value, &overflow);
+            if (!status) status = larder_cursor_index_row(cursor, node_key(&node), value, &stored);
             if (!status) status = row_counts(cursor, due, stored, &counts);
             if (status) return status;
         }
@@ -147,23 +148,34 @@ static larder_status leaf_count(const larder_store_cursor *cursor, const row_arr
     return LARDER_OK;
 }
 
+/** Whether the rows on both sides of the place where the range ends are what they say. Those of
+    the range are seen to be that when they are read, but nobody reads them here. */
+static larder_status end_prove(const larder_store_cursor *cursor, const tree_cursor *end) {
+    larder_status status = larder_cursor_prove(cursor, end);
+    return status ? status : larder_cursor_prove_beside(cursor, &cursor->end, end, true);
+}
+
 /** Counts rows of the tree's range until they are `limit`; in an index, those that count. */
 static larder_status range_count(const larder_store_cursor *cursor, const row_array *due,
                                  uint64_t limit, uint64_t *count) {
     tree_cursor at;
+    larder_bytes end = bytes_of_key(&cursor->end);
     larder_status status =
         larder_tree_cursor_seek(&at, &cursor->place->tree, bytes_of_key(&cursor->start));
+    if (status == LARDER_END) return larder_cursor_prove_beside(cursor, &cursor->start, NULL, true);
+    if (!status) status = larder_cursor_prove(cursor, &at);
+    if (!status) status = larder_cursor_prove_beside(cursor, &cursor->start, &at, true);
     while (!status && *count < limit) {
         const tree_page *page = &at.path[at.depth - 1].page;
         uint32_t to;
         bool is_found;
-        if (!page_search(page, at.path[at.depth - 1].at, bytes_of_key(&cursor->end), &to,
-                         &is_found))
+        if (!page_search(page, at.path[at.depth - 1].at, end, &to, &is_found))
             return LARDER_EDAMAGED;
         status = leaf_count(cursor, due, &at, to, limit, count);
-        if (to < page->count) break;
         at.path[at.depth - 1].at = to;
-        if (!status) status = larder_tree_cursor_next(&at);
+        bool has_ended = to < page->count;
+        if (!status) status = has_ended ? end_prove(cursor, &at) : larder_tree_cursor_next(&at);
+        if (has_ended) break;
     }
     return status == LARDER_END ? LARDER_OK : status;
 }

@@ -117,6 +117,8 @@ typedef struct ahead_rows {
 typedef struct tree_rows {
     tree_cursor cursor;
     bool is_placed;
+    /** The last key that was read; NULL before the first. */
+    larder_bytes last;
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
     gathered_row *gathered;
@@ -179,6 +181,22 @@ void larder_cursor_sort(row_array *rows);
 LARDER_MUST_CHECK larder_status larder_cursor_expand(const larder_store_cursor *cursor,
                                                      const record *entry, larder_bytes form,
                                                      const cursor_row *row, row_array *rows);
+
+// cursor_bounds.c
+/** The stored key that a row of SPACE_INDEX leads to. LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status larder_cursor_index_row(const larder_store_cursor *cursor,
+                                                        larder_bytes key, larder_bytes value,
+                                                        larder_bytes *stored);
+/** Whether the row at a place beside a bound is what it says, as far as can be told.
+    @return LARDER_OK; LARDER_EDAMAGED: rows of the range may be missing. O(log n). */
+LARDER_MUST_CHECK larder_status larder_cursor_prove(const larder_store_cursor *cursor,
+                                                    const tree_cursor *at);
+/** The same for the row on the other side of a bound, as seen from a row on the one side.
+    @param at that row; NULL if there is none.
+    @param is_before it is the last row below the bound, or else the first one from it on. */
+LARDER_MUST_CHECK larder_status larder_cursor_prove_beside(const larder_store_cursor *cursor,
+                                                           const tree_key *bound,
+                                                           const tree_cursor *at, bool is_before);
 
 // cursor_overlay.c
 /** Takes the cursor's place, and what was pending then. */

@@ -27,11 +27,12 @@ static uint32_t collect(larder_store_cursor *cursor, uint32_t wanted, search *se
     // Below 0 it is not less than the count either.
     for (; count < wanted && index < leaf->count; index += cursor->descends ? UINT32_MAX : 1) {
         tree_node node;
-        larder_bytes stored;
+        larder_bytes value, stored;
         uint64_t overflow;
         if (!page_node(leaf, index, &node) ||
-            node_value(at->tree, leaf, &node, &stored, &overflow) ||
-            compare_bytes(node_key(&node), start) < 0 || compare_bytes(node_key(&node), end) >= 0)
+            node_value(at->tree, leaf, &node, &value, &overflow) ||
+            compare_bytes(node_key(&node), start) < 0 || compare_bytes(node_key(&node), end) >= 0 ||
+            larder_cursor_index_row(cursor, node_key(&node), value, &stored))
             break;
         cursor->tree.ahead.rows[count] = (ahead_row){.stored = stored.data};
         larder_tree_key_of_stored(SPACE_ENTRY, stored, &searches[count].key);

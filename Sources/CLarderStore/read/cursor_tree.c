@@ -9,8 +9,6 @@
 #include "pages/tree_page.h"
 #include "read/cursor.h"
 
-enum { INDEX_HEAD_BYTES = 3 };
-
 // The range ---------------------------------------------------------------------------------------
 
 /** What all keys of the range begin with. */
@@ -77,27 +75,48 @@ void larder_cursor_set_range(larder_store_cursor *cursor) {
     }
 }
 
-/** Moves to the next row between `start` and `end`.
-    LARDER_EDAMAGED: something was skipped. */
-static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key, larder_bytes *row) {
+/** Moves to the first row between `start` and `end`, or to the next one. */
+static larder_status tree_move(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     const tree *state = &cursor->place->tree;
-    larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
-    larder_status status = LARDER_OK;
-    if (!rows->is_placed)
-        status = cursor->descends ? larder_tree_cursor_seek_back(&rows->cursor, state, end)
-                                  : larder_tree_cursor_seek(&rows->cursor, state, start);
-    else if (!rows->is_ahead)
-        status = cursor->descends ? larder_tree_cursor_previous(&rows->cursor)
-                                  : larder_tree_cursor_next(&rows->cursor);
-    rows->is_placed = true;
+    bool is_ahead = rows->is_ahead;
     rows->is_ahead = false;
-    if (!status) status = larder_tree_cursor_get(&rows->cursor, key, row);
+    if (is_ahead) return LARDER_OK;
+    if (rows->is_placed)
+        return cursor->descends ? larder_tree_cursor_previous(&rows->cursor)
+                                : larder_tree_cursor_next(&rows->cursor);
+    rows->is_placed = true;
+    const tree_key *first = cursor->descends ? &cursor->end : &cursor->start;
+    larder_bytes bound = bytes_of_key(first);
+    larder_status status = cursor->descends
+                               ? larder_tree_cursor_seek_back(&rows->cursor, state, bound)
+                               : larder_tree_cursor_seek(&rows->cursor, state, bound);
+    if (status && status != LARDER_END) return status;
+    const tree_cursor *at = status ? NULL : &rows->cursor;
+    if (!larder_cursor_prove_beside(cursor, first, at, !cursor->descends)) return status;
+    rows->is_ahead = !status;
+    return LARDER_EDAMAGED;
+}
+
+/** The next row between `start` and `end`.
+    LARDER_EDAMAGED: something was skipped. */
+static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key, larder_bytes *row) {
+    larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
+    larder_bytes last = cursor->tree.is_ahead ? (larder_bytes){NULL, 0} : cursor->tree.last;
+    larder_status status = tree_move(cursor);
+    if (!status) status = larder_tree_cursor_get(&cursor->tree.cursor, key, row);
     if (status) return status;
-    // On the other side of the range lies nothing but what a damaged page has there.
-    if (compare_bytes(*key, start) < 0) return cursor->descends ? LARDER_END : LARDER_EDAMAGED;
-    if (compare_bytes(*key, end) >= 0) return cursor->descends ? LARDER_EDAMAGED : LARDER_END;
-    return LARDER_OK;
+    cursor->tree.last = *key;
+    bool is_before = compare_bytes(*key, start) < 0, is_behind = compare_bytes(*key, end) >= 0;
+    // Behind the last row, as the cursor goes, lies none but what a damaged page has there.
+    if (last.data &&
+        (cursor->descends ? compare_bytes(*key, last) : compare_bytes(last, *key)) >= 0)
+        return LARDER_EDAMAGED;
+    if (!is_before && !is_behind) return LARDER_OK;
+    // Nor on the other side of the range.
+    if (is_before != cursor->descends) return LARDER_EDAMAGED;
+    status = larder_cursor_prove(cursor, &cursor->tree.cursor);
+    return status ? status : LARDER_END;
 }
 
 // Rows that lead to an entry ----------------------------------------------------------------------
@@ -110,12 +129,26 @@ static larder_status row_follow(larder_store_cursor *cursor, cursor_row *row) {
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
+/** The entry that a row of the order of use leads to. It must have its place there, or it would be
+    given twice, and that to which the row belongs not at all. */
+static larder_status order_follow(larder_store_cursor *cursor, cursor_row *row) {
+    entry_row entry;
+    larder_status status = row_follow(cursor, row);
+    if (!status) status = larder_row_read(row->record, &entry);
+    if (status) return status;
+    // In the midst of a large checkpoint the newest entries have the place that they had before.
+    if (entry.sequence > cursor->place->meta.applied) return LARDER_OK;
+    stamp at = larder_touched_in_tree(cursor, row->stored, &entry);
+    return compare_stamps(at, row->at) == 0 ? LARDER_OK : LARDER_EDAMAGED;
+}
+
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (larder_overlay_find(cursor, value)) return LARDER_OK;
-    cursor_row row = {.stored = value, .is_verified = true};
-    larder_status status = row_follow(cursor, &row);
+    cursor_row row = {.is_verified = true};
+    larder_status status = larder_cursor_index_row(cursor, key, value, &row.stored);
+    if (!status && larder_overlay_find(cursor, row.stored)) return LARDER_OK;
+    if (!status) status = row_follow(cursor, &row);
     record entry;
     if (!status) status = larder_cursor_resolve(cursor, &row);
     if (!status) status = larder_record_read(row.record, true, &entry);
@@ -206,6 +239,7 @@ static larder_status gather(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->gathered_count = rows->damaged = 0;
     rows->is_placed = false;
+    rows->last = (larder_bytes){NULL, 0};
     larder_status status;
     do {
         larder_bytes key, value;
@@ -307,7 +341,7 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
                                : (is_by_key && cursor->pending.given == 0) ||
                                      !(larder_overlay_find(cursor, row->stored) ||
                                        larder_touched_hides(cursor, row->stored, row->at));
-        if (counts) return row->record.data ? LARDER_OK : row_follow(cursor, row);
+        if (counts) return row->record.data ? LARDER_OK : order_follow(cursor, row);
     }
 }
 
@@ -315,6 +349,7 @@ void larder_tree_rows_restart(tree_rows *rows) {
     rows->is_placed = rows->has_ended = rows->is_ahead = false;
     rows->group.count = rows->given = rows->damaged = 0;
     rows->asked_page = 0;
+    rows->last = (larder_bytes){NULL, 0};
     rows->ahead.count = rows->ahead.next = 0;
     rows->ahead.given = 0;
 }

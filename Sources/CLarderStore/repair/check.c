@@ -152,11 +152,11 @@ static larder_status check_files(store_check *check) {
 
 // Rows that an entry asks for ---------------------------------------------------------------------
 
-/** Counts the row, if it is there and leads to `stored`; `must_be` that it is missing. */
-static void check_row(store_check *check, const tree_key *key, larder_bytes stored, bool must_be) {
+/** Counts the row, if it is there and has that value; `must_be` that it is missing. */
+static void check_row(store_check *check, const tree_key *key, larder_bytes wanted, bool must_be) {
     larder_bytes value;
     bool is_there = larder_tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
-                    compare_bytes(value, stored) == 0;
+                    compare_bytes(value, wanted) == 0;
     check->rows[key->bytes[0]] += is_there;
     check->report->inconsistencies += must_be && !is_there;
 }
@@ -172,7 +172,11 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
         for (size_t i = 0; i < seen_count && is_new; i++)
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
         if (!is_new) continue;
-        check_row(check, key, stored, true);
+        uint8_t bytes[INDEX_ROW_MAX_BYTES];
+        larder_bytes value = stored;
+        if (meta_seals_index_rows(check->meta))
+            value = (larder_bytes){bytes, larder_index_row_write(bytes_of_key(key), stored, bytes)};
+        check_row(check, key, value, true);
         seen_count++;
     }
 }

@@ -75,7 +75,7 @@ import Testing
       .filter(\.isIntact)
     let newest = try #require(
       try metas.max { try $0.number("transaction") < $1.number("transaction") })
-    #expect(try newest.number("version") == 2)
+    #expect(try newest.number("version") == 3)
     #expect(try newest.number("count") == 10)
     #expect(try newest.number("bytes") == 16 * 45)
     #expect(try newest.number("applied") == 10)

@@ -43,7 +43,7 @@ struct CacheMaintenanceTests {
   @Test func statShowsTheFiguresToPeopleAndPrograms() throws {
     let table = try Tool.run("cache", "stat", cache)
     #expect(table.code == 0 && table.errors.isEmpty)
-    for text in ["1,001\n", "no process that writes", "segments of ", "version 2"] {
+    for text in ["1,001\n", "no process that writes", "segments of ", "version 3"] {
       #expect(table.text.contains(text), "\(text)")
     }
     let object = try Tool.run("cache", "stat", "--json", cache).object

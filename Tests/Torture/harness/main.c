@@ -79,6 +79,7 @@ static const family families[] = {
      "files missing, older, swapped, cut short: what an open finds beside a salvage"},
     {"store", "store-pages", family_store_pages, 0, "every field of LMDB's pages set wrong"},
     {"store", "store-rows", family_store_rows, 0, "rows of the tree changed, in sound pages"},
+    {"store", "store-bits", family_store_bits, 2, "a bit of data.mdb changed, nothing left out"},
     {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, a shutdown in use"},

@@ -173,6 +173,7 @@ void family_store_promises(torture *run);
 void family_store_damage(torture *run);
 void family_store_pages(torture *run);
 void family_store_rows(torture *run);
+void family_store_bits(torture *run);
 void family_store_records(torture *run);
 void family_store_model(torture *run);
 void family_store_concurrency(torture *run);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// One bit of data.mdb changed, everywhere there is a page. What is asked of the store, in ranges of
+// two indexes and of keys, both ways, gives what it gave before, or says that it is damaged: no
+// entry is left out in silence.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store.h"
+
+enum {
+    KEYS = 420,
+    WORDS = 3,
+    NUMBERS = 4,
+    VALUES = 24,
+    /** Every so many of them are bounds of half-open ranges too. */
+    STEP = 6,
+    QUERIES = 2 * (2 * VALUES + 2 * 2 * VALUES / STEP + VALUES + 8),
+    WORD_MAX_BYTES = 300
+};
+
+/** What a query gives, in order; and whether something could not be read. */
+typedef struct outcome {
+    uint64_t digest, entries, counted;
+    bool is_damaged, is_count_damaged;
+} outcome;
+
+typedef struct bits_bench {
+    const char *path;
+    int file;
+    uint64_t bits;
+    outcome whole[QUERIES];
+} bits_bench;
+
+// The store ---------------------------------------------------------------------------------------
+
+static size_t number_value(unsigned number, uint8_t target[4]) {
+    memset(target, 0, 4);
+    target[3] = (uint8_t)(number * 2);
+    return 4;
+}
+
+/** The last ones are so long that the index has only what they begin with. */
+static size_t word_value(unsigned number, char target[WORD_MAX_BYTES]) {
+    size_t stem = number < VALUES - 3 ? 0 : 270;
+    memset(target, 'd', stem);
+    return stem + (size_t)sprintf(target + stem, "%c word %u", 'c' + (int)number % 3, number);
+}
+
+static larder_bytes key_of(unsigned number, char target[32]) {
+    return bytes_of(target, (size_t)sprintf(target, "key %03u", number * 2));
+}
+
+static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    *out = NULL;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+static bool make_store(torture *run, const char *path) {
+    larder_store *store = NULL;
+    larder_status status = opened(path, LARDER_STORE_TRACK_ACCESS, &store);
+    for (unsigned i = 0; i < KEYS && !status; i++) {
+        char key[32], word[WORD_MAX_BYTES];
+        uint8_t number[4];
+        size_t number_bytes = number_value(i % VALUES, number);
+        larder_store_index_entry indexes[2] = {
+            {NUMBERS, bytes_of(number, number_bytes)},
+            {WORDS, bytes_of(word, word_value(i * 7 % VALUES, word))}};
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i, key), bytes_of(key, 1 + i % 6));
+        item.indexes = indexes;
+        item.index_count = 2;
+        item.expires_ns = i % 5 ? LARDER_STORE_NEVER : INT64_MAX / 4 + i;
+        status = larder_store_put(store, &item, NULL);
+    }
+    if (!status) status = larder_store_flush(store);
+    larder_store_close(store);
+    // Without pages that nothing leads to.
+    if (!status) status = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    return EXPECT(run, status == LARDER_OK, "making a store gave %d", status);
+}
+
+// Asking ------------------------------------------------------------------------------------------
+
+static outcome ask(larder_store *store, const larder_store_query *query) {
+    outcome out = {0};
+    larder_store_cursor *cursor = NULL;
+    larder_status status = larder_store_cursor_open(store, query, &cursor);
+    out.is_damaged = status != LARDER_OK;
+    // Never the same damage twice, so this ends.
+    while (cursor && status != LARDER_END) {
+        larder_store_entry entry;
+        status = larder_store_cursor_next(cursor, &entry);
+        if (status == LARDER_OK) {
+            uint64_t digest = query->order == LARDER_STORE_BY_RECENCY ? 0 : out.digest;
+            for (size_t i = 0; i < entry.key.length; i++)
+                digest = mix2(digest, ((const uint8_t *)entry.key.data)[i]);
+            // In the order of use a row that says another time is no entry less.
+            out.digest = digest + (query->order == LARDER_STORE_BY_RECENCY ? out.digest : 0);
+            out.entries++;
+        } else if (status != LARDER_END) {
+            out.is_damaged = true;
+        }
+    }
+    larder_store_cursor_close(cursor);
+    out.is_count_damaged =
+        larder_store_count(store, query, LARDER_STORE_UNLIMITED, &out.counted) != LARDER_OK;
+    return out;
+}
+
+static unsigned ask_both_ways(larder_store *store, larder_store_query *query, outcome *out) {
+    query->flags &= ~(uint32_t)LARDER_STORE_DESCENDING;
+    out[0] = ask(store, query);
+    query->flags |= LARDER_STORE_DESCENDING;
+    out[1] = ask(store, query);
+    return 2;
+}
+
+static void ask_everything(larder_store *store, outcome out[QUERIES]) {
+    unsigned count = 0;
+    char word[WORD_MAX_BYTES], key[32], other[32];
+    uint8_t number[4];
+    for (uint16_t index = WORDS; index <= NUMBERS; index++) {
+        for (unsigned i = 0; i < VALUES; i++) {
+            larder_store_query query;
+            larder_store_query_init(&query);
+            query.order = LARDER_STORE_BY_INDEX;
+            query.index = index;
+            larder_bytes value = index == WORDS ? bytes_of(word, word_value(i, word))
+                                                : bytes_of(number, number_value(i, number));
+            query.lower = query.upper = value;
+            query.flags = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER;
+            count += ask_both_ways(store, &query, out + count);
+            if (i % STEP) continue;
+            query.flags = LARDER_STORE_HAS_LOWER | LARDER_STORE_LOWER_EXCLUSIVE;
+            count += ask_both_ways(store, &query, out + count);
+            query.flags = LARDER_STORE_HAS_UPPER;
+            count += ask_both_ways(store, &query, out + count);
+        }
+    }
+    for (unsigned i = 0; i < VALUES; i++) {
+        larder_store_query query;
+        larder_store_query_init(&query);
+        query.flags = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER;
+        query.lower = key_of(i * KEYS / VALUES, key);
+        query.upper = key_of(i * KEYS / VALUES + 15, other);
+        count += ask_both_ways(store, &query, out + count);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        larder_store_query query;
+        larder_store_query_init(&query);
+        query.order = i < 6 ? (larder_store_order)(i % 3) : LARDER_STORE_BY_INDEX;
+        query.index = i % 2 ? WORDS : NUMBERS;
+        if (i == 6) query.prefix = bytes_of("d word 1", 8);
+        if (i == 3) query.prefix = bytes_of("key 3", 5);
+        count += ask_both_ways(store, &query, out + count);
+    }
+}
+
+// Trials ------------------------------------------------------------------------------------------
+
+static bool flip(const bits_bench *self, uint64_t bit) {
+    uint8_t byte;
+    off_t at = (off_t)(bit / 8);
+    if (pread(self->file, &byte, 1, at) != 1) return false;
+    byte ^= (uint8_t)(1u << bit % 8);
+    return pwrite(self->file, &byte, 1, at) == 1;
+}
+
+static void trial(torture *run, void *context, uint64_t index) {
+    static outcome now[QUERIES];
+    const bits_bench *self = context;
+    uint64_t bit = mix2(run->seed, index) % self->bits;
+    larder_store *store = NULL;
+    torture_note(run, "byte %llu, bit %llu", (unsigned long long)bit / 8,
+                 (unsigned long long)bit % 8);
+    if (!EXPECT(run, flip(self, bit), "cannot change the bit")) return;
+    if (opened(self->path, LARDER_STORE_READ_ONLY, &store) == LARDER_OK) {
+        ask_everything(store, now);
+        for (unsigned i = 0; i < QUERIES && torture_unhurt(run); i++) {
+            const outcome *was = &self->whole[i];
+            EXPECT(run,
+                   now[i].is_damaged ||
+                       (now[i].digest == was->digest && now[i].entries == was->entries),
+                   "byte %llu, bit %llu: query %u gives %llu of %llu, and nothing is damaged",
+                   (unsigned long long)bit / 8, (unsigned long long)bit % 8, i,
+                   (unsigned long long)now[i].entries, (unsigned long long)was->entries);
+            EXPECT(run, now[i].is_count_damaged || now[i].counted == was->counted,
+                   "byte %llu, bit %llu: query %u counts %llu of %llu, and nothing is damaged",
+                   (unsigned long long)bit / 8, (unsigned long long)bit % 8, i,
+                   (unsigned long long)now[i].counted, (unsigned long long)was->counted);
+        }
+        larder_store_close(store);
+    }
+    EXPECT(run, flip(self, bit), "cannot change the bit back");
+}
+
+void family_store_bits(torture *run) {
+    rng random;
+    static bits_bench self;
+    if (!torture_next_case(run, &random)) return;
+    torture_trial(run);
+    self.path = torture_path(run, "store");
+    if (!make_store(run, self.path)) return;
+    char data[700];
+    snprintf(data, sizeof data, "%s/data.mdb", self.path);
+    larder_store *store = NULL;
+    self.file = open(data, O_RDWR | O_CLOEXEC);
+    self.bits = (uint64_t)size_of_file(data) * 8;
+    if (!EXPECT(run, self.file >= 0, "cannot open %s", data) ||
+        !EXPECT_STATUS(run, opened(self.path, LARDER_STORE_READ_ONLY, &store), LARDER_OK))
+        return;
+    ask_everything(store, self.whole);
+    larder_store_close(store);
+    EXPECT(run, self.whole[QUERIES - 16].entries == KEYS, "the whole has %llu entries",
+           (unsigned long long)self.whole[QUERIES - 16].entries);
+    torture_guard_each(run, run->brief ? 250 : self.bits, 20, run->brief, trial, &self);
+    close(self.file);
+}
