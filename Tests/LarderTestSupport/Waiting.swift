@@ -11,11 +11,20 @@ public func until(
   var looks = 0
   while try await !condition() {
     looks += 1
-    if looks < 100 { await Task.yield() } else { try? await Task.sleep(for: .milliseconds(1)) }
+    if looks < 100 { await Task.yield() } else { try? await Task.sleep(for: pause(after: looks)) }
   }
 }
 
 /// The same for a test that keeps its thread.
 public func blockUntil(_ condition: () throws -> Bool) rethrows {
-  while try !condition() { Thread.sleep(forTimeInterval: 0.001) }
+  var looks = 0
+  while try !condition() {
+    looks += 1
+    Thread.sleep(forTimeInterval: pause(after: looks) / .seconds(1))
+  }
+}
+
+/// After a second fewer looks will do: a test that waits in vain is to be seen to do nothing.
+private func pause(after looks: Int) -> Duration {
+  .milliseconds(looks < 1000 ? 1 : 50)
 }
