@@ -29,10 +29,10 @@ static larder_status entry_find(const larder_store_cursor *cursor, larder_bytes 
 static bool entry_is_wrong(const larder_store_cursor *cursor, larder_bytes stored,
                            larder_bytes value) {
     larder_bytes bytes;
-    uint32_t segment;
+    uint32_t number;
     record entry;
     tree_key scratch;
-    if (larder_log_row(&cursor->store->pending.log, value, &bytes, &segment) ||
+    if (larder_log_row(&cursor->store->pending.log, value, &bytes, &number) ||
         larder_record_read(bytes, false, &entry))
         return false;
     larder_bytes own = larder_stored_key(entry.key, cursor->place->meta.secret, &scratch);
