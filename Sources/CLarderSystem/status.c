@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+const char *larder_version(void) { return LARDER_VERSION; }
+
 static const char *strerror_own(larder_status status) {
     switch (status) {
     case LARDER_OK: return "success";

@@ -54,7 +54,7 @@ static void follow(int64_t ns, int64_t slice_ns) {
     while (now_ns < until) {
         int64_t left = until - now_ns;
         larder_status status = larder_ring_wait(reader, last, left < slice_ns ? left : slice_ns);
-        CHECK(status == LARDER_OK || status == LARDER_END);
+        CHECK(status == LARDER_OK || status == ETIMEDOUT);
         if (status != LARDER_OK) continue;
         uint64_t next = 0;
         CHECK_OK(larder_ring_next_sequence(reader, &next));

@@ -347,7 +347,7 @@ struct StoreFeedTests {
     let reader = try reader()
     let feed = try Feed(reader, waitsForSyncs ? Int(LARDER_STORE_FEED_SYNCED) : 0)
     nonisolated(unsafe) let pointer = feed.pointer
-    let waiting = Thread { #expect(larder_store_feed_wait(pointer, Int64.max) == LARDER_ECLOSED) }
+    let waiting = Thread { #expect(larder_store_feed_wait(pointer, -1) == LARDER_ECLOSED) }
     waiting.start()
     try check(larder_store_shutdown(reader.pointer))
     await until { waiting.isFinished }
@@ -359,10 +359,10 @@ struct StoreFeedTests {
     let feed = try Feed(reader())
     #expect(larder_store_feed_wait(feed.pointer, 0) == ETIMEDOUT)
     larder_store_feed_interrupt(feed.pointer)
-    #expect(larder_store_feed_wait(feed.pointer, Int64.max) == ECANCELED)
+    #expect(larder_store_feed_wait(feed.pointer, -1) == ECANCELED)
     try store.flush()  // Now it knows of the file.
     nonisolated(unsafe) let pointer = feed.pointer
-    let waiting = Thread { #expect(larder_store_feed_wait(pointer, Int64.max) == LARDER_OK) }
+    let waiting = Thread { #expect(larder_store_feed_wait(pointer, -1) == LARDER_OK) }
     waiting.start()
     try store.put([2], [2])
     await until { waiting.isFinished }

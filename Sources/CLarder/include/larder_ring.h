@@ -428,9 +428,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek_time(larder_r
     then less and less often, down to 20 times a second; so what comes is found within an eighth of
     the time that nothing came before, 50 ms at most. A handle that only reads also ends its wait
     when its file is replaced: a resize wakes it, and else it finds out when it looks.
-    @param timeout_ns how long at most; negative waits for ever.
-    @return LARDER_OK; LARDER_END at the timeout, or after larder_ring_interrupt; LARDER_EREPLACED,
-            of a handle that only reads, if there is no such message and none comes, see
+    @param timeout_ns how long at most: 0 only looks, negative waits for ever.
+    @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_ring_interrupt; LARDER_EREPLACED, of a
+            handle that only reads, if there is no such message and none comes, see
             larder_ring_check_place; LARDER_ECLOSED, also when the ring is shut down meanwhile;
             LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence,

@@ -20,6 +20,8 @@
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
+
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
 #include "larder_os_wait.h"
@@ -171,10 +173,9 @@ static bool wait_once(larder_ring *ring, ring_waiting *self, larder_status *stat
     if (placed) return true;
     int64_t left = self->until_ns;
     if (left != INT64_MAX) left -= larder_os_monotonic_ns();
-    if (left <= 0 || atomic_exchange(&ring->is_interrupted, false)) {
-        *status = LARDER_END;
-        return true;
-    }
+    if (left <= 0) *status = ETIMEDOUT;
+    else if (atomic_exchange(&ring->is_interrupted, false)) *status = ECANCELED;
+    if (*status) return true;
     if (bell && !bell_is_rung(bell, view.epoch)) bell = NULL;
     sleep_once(ring, self, bell, word, left, pause);
     return false;

@@ -68,7 +68,7 @@ static larder_status look_for_more(larder_store_feed *feed) {
 larder_status larder_store_feed_wait(larder_store_feed *feed, int64_t timeout_ns) {
     const int64_t start = larder_os_monotonic_ns();
     int64_t pause = SHORT_SLEEP_NS;
-    if (timeout_ns < 0) timeout_ns = 0;
+    if (timeout_ns < 0) timeout_ns = INT64_MAX;
     larder_status status = look_for_more(feed);
     if (status != LARDER_END) return status;
     for (;;) {

@@ -169,7 +169,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_next(larder_store_f
     feeds at once, and otherwise from when it was opened, its maintenance ran last, or 20 s
     later. Else, and where the file `feed` can be neither written nor made, the log is looked at
     every 1 to 50 ms.
-    @param timeout_ns INT64_MAX for no limit; 0 and less to look only.
+    @param timeout_ns how long at most: 0 only looks, negative waits for ever.
     @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_store_feed_interrupt; LARDER_ECLOSED as
             soon as the store is shut down; as larder_store_feed_next. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_wait(larder_store_feed *feed,

@@ -45,11 +45,21 @@
 #define LARDER_API
 #endif
 
-/** The version of this library, as `major.minor.patch`. */
+/** The version of these headers, as `major.minor.patch`. */
 #define LARDER_VERSION "0.1.0"
+#define LARDER_VERSION_MAJOR 0
+#define LARDER_VERSION_MINOR 1
+#define LARDER_VERSION_PATCH 0
+/** The same in one number, for `#if`; grows with each release. */
+#define LARDER_VERSION_NUMBER                                                                      \
+    (LARDER_VERSION_MAJOR * 1000000 + LARDER_VERSION_MINOR * 1000 + LARDER_VERSION_PATCH)
 
 LARDER_BEGIN_DECLS
 LARDER_ASSUME_NONNULL_BEGIN
+
+/** The version of the library that the program runs with, which may be a later one than that of
+    the headers that it was compiled with: LARDER_VERSION as it was then. Any thread. */
+LARDER_API const char *larder_version(void);
 
 /** A borrowed range of bytes: whoever hands it out says how long it is valid.
     `data` may be NULL only when `length` is 0. */

@@ -110,7 +110,7 @@ static const ring_call ring_calls[] = {
     {"sync_through", call_sync_through, LARDER_EREADONLY},
     {"append_synced", call_synced, LARDER_EREADONLY},
     {"reader_open", call_reader, LARDER_OK},
-    {"wait", call_wait, LARDER_END},
+    {"wait", call_wait, ETIMEDOUT},
     {"acknowledge", call_acknowledge, LARDER_EREADONLY},
     {"acknowledged", call_acknowledged, LARDER_OK},
     {"cursor_remove", call_cursor_remove, LARDER_EREADONLY},

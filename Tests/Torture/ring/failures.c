@@ -163,7 +163,7 @@ static larder_status open_and_read(void *context) {
     larder_ring_statistics figures;
     status = status ? status : larder_ring_statistics_get(self->ring, &figures);
     status = status ? status : larder_ring_wait(self->ring, figures.newest_sequence, 1000);
-    status = status == LARDER_END ? LARDER_OK : status;
+    status = status == ETIMEDOUT ? LARDER_OK : status;
     larder_ring_report report;
     status = status ? status : larder_ring_check(self->ring, &report);
     larder_ring_reader_close(reader);

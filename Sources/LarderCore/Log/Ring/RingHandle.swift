@@ -149,7 +149,7 @@ package struct RingHandle: ~Copyable, Sendable {
 
   /// Blocks until there is a message after `sequence`.
   ///
-  /// - Returns: False when the timeout is reached.
+  /// - Returns: False when the timeout is reached, or the wait was interrupted.
   package func wait(
     after sequence: UInt64, timeout: Duration?, waits: Bool = true
   ) throws(LarderError) -> Bool {
@@ -160,7 +160,7 @@ package struct RingHandle: ~Copyable, Sendable {
       nanoseconds = overflow ? .max : max(0, product + attoseconds / 1_000_000_000)
     }
     let status = try suspension.call(waits: waits) { larder_ring_wait($0, sequence, nanoseconds) }
-    if status == LARDER_END { return false }
+    if status == ETIMEDOUT || status == ECANCELED { return false }
     try check(status, "wait for messages in \(path)")
     return true
   }

@@ -2,6 +2,7 @@
 // A log whose file is deleted, moved or replaced while it is open: what is of no use any more says
 // so, what only reads says it when nothing more can come, and nobody touches the file that has the
 // name by then.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,7 +140,7 @@ static void happens(torture *run, const char *path, const displacement *way, boo
     if (was_synced) GIVES(larder_ring_sync(ring), LARDER_OK);
     options = ring_options(0, LARDER_RING_READ_ONLY);
     GIVES(larder_ring_open("log", &options, NULL, &reader), LARDER_OK);
-    GIVES(larder_ring_wait(reader, MESSAGES, 0), LARDER_END);
+    GIVES(larder_ring_wait(reader, MESSAGES, 0), ETIMEDOUT);
     if (!EXPECT(run, way->happens(&self), "cannot have it that %s", way->what)) return;
 
     GIVES(larder_ring_check_place(ring), way->found);
@@ -149,7 +150,7 @@ static void happens(torture *run, const char *path, const displacement *way, boo
     GIVES(larder_ring_append(ring, "more", 4, &newest), LARDER_OK);
     GIVES(larder_ring_wait(reader, newest - 1, 0), LARDER_OK);
     GIVES(larder_ring_wait(reader, newest, -1 + (int)(way->found == LARDER_OK)),
-          way->found ? way->found : LARDER_END);
+          way->found ? way->found : ETIMEDOUT);
     GIVES(larder_ring_acknowledge(ring, bytes_of_text("one"), newest), way->found);
     uint64_t acknowledged = 0;
     GIVES(larder_ring_acknowledged(ring, bytes_of_text("one"), &acknowledged), LARDER_OK);
