@@ -98,7 +98,6 @@ struct ArchiveQuery: ParsableCommand {
           + "\(scan.unreadable == 1 ? "is" : "are") left out, not being valid "
           + scan.format.rawValue)
     }
-    try CacheText.noteDamage(folder, archive)
     if explain {
       let order = sort.map(\.text).joined(separator: ", ")
       StandardError.note(
@@ -114,5 +113,6 @@ struct ArchiveQuery: ParsableCommand {
         "\(folder): no element has a field \(unknown.map { "'\($0)'" }.joined(separator: " or "))")
       throw ExitCode(ToolExit.missing)
     }
+    try CacheText.endAtDamage(folder, archive)
   }
 }

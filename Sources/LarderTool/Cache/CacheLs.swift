@@ -13,7 +13,8 @@ struct CacheLs: ParsableCommand {
       the size of the value and when the entry was written and ends. It shows one state of the \
       cache, whatever a program writes meanwhile. Expired entries are left out. How \
       long entries live that were given no time of their own is a setting of the program, not of \
-      the folder, so that is not shown. Damaged entries are left out, and a note says how many.
+      the folder, so that is not shown. Damaged entries are left out; the exit \
+      code is 1 then, and a note says so.
 
       With --json, sizes are in bytes and times in seconds since 1970; "extendedSize" is that of \
       the extended data.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import ArgumentParser
 import Larder
 import LarderCore
 import LarderLogTool
@@ -43,13 +44,12 @@ enum CacheText {
     return findings
   }
 
-  /// Says how many entries a list does not show because they are damaged, if any are.
-  static func noteDamage(_ folder: String, _ cache: RawCache) throws {
-    let damaged = try cache.statistics.damaged
-    if damaged == 0 { return }
+  /// Ends a list that met damage, and so may not show everything.
+  static func endAtDamage(_ folder: String, _ cache: RawCache) throws {
+    if try cache.statistics.damaged == 0 { return }
     StandardError.note(
-      "\(folder): \(entries(damaged, "damaged")) \(damaged == 1 ? "is" : "are") left out; "
-        + "larder cache verify says more")
+      "\(folder): what is damaged is left out; larder cache verify says how much that is")
+    throw ExitCode(ToolExit.damage)
   }
 
   static func add(_ report: DiskCacheReport, to object: inout JSONObject) {

@@ -80,7 +80,7 @@ struct EntryListing: ParsableArguments {
     if areNumbers && !isEmpty {
       StandardError.note("\(folder): its keys look like numbers; --int shows them so")
     }
-    try CacheText.noteDamage(folder, cache)
+    try CacheText.endAtDamage(folder, cache)
   }
 
   private func object(
