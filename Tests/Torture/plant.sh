@@ -342,6 +342,10 @@ STORE_GIVES_TWICE) in_file CLarderStore/read/cursor_tree.c \
     's/compare_stamps(at, row->at) == 0/compare_stamps(at, row->at) != 2/' ;;
 STORE_COUNTS_BLINDLY) in_file CLarderStore/read/count.c \
     's/status = larder_cursor_prove(cursor, end);/status = LARDER_OK;/' ;;
+STORE_MIXES_STORES) in_file CLarderStore/store/match.c \
+    's/(is_foreign || (is_itself \&\& !is_known))/is_itself \&\& !is_known/' ;;
+STORE_TAKES_ONE_NAME) in_file CLarderStore/log/log.c \
+    '/(segment_epoch){0, 0}, out);/{n;s/EEXIST/LARDER_END/;}' ;;
 STORE_RENEWS_LATE) in_file CLarderStore/read/get.c \
     's/    record_renew(entry, touched);//' ;;
 STORE_FORGETS_RENEWALS) in_file CLarderStore/checkpoint/apply.c \

@@ -217,11 +217,16 @@ static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind
 larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,
                                         uint64_t capacity, uint64_t first_sequence, uint64_t as_of,
                                         segment **out) {
-    pthread_mutex_lock(store_lock);
-    uint32_t number = take_number(log);
-    pthread_mutex_unlock(store_lock);
-    return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of,
-                        (segment_epoch){0, 0}, out);
+    larder_status status;
+    // A file that is none of ours may have the name.
+    do {
+        pthread_mutex_lock(store_lock);
+        uint32_t number = take_number(log);
+        pthread_mutex_unlock(store_lock);
+        status = make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of,
+                              (segment_epoch){0, 0}, out);
+    } while (status == EEXIST);
+    return status;
 }
 
 void larder_log_let_go(store_log *log, uint32_t number) {

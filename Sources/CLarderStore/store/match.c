@@ -76,14 +76,15 @@ static uint64_t count_missing(const match *of, uint32_t *first) {
 }
 
 /** Whether there is a segment with something in it that no row knows and that is not behind the
-    tree: it may have what a missing one had. */
+    tree: it may have what a missing one had. Or one of another store, whose log this may be. */
 static bool has_unknown(const match *of) {
     for (size_t at = 0; at < of->there->count; at++) {
         const segment_facts *facts = &of->there->items[at];
         bool is_in_log = facts->kind == SEGMENT_WRITTEN && facts->number >= of->meta->end.segment;
-        if (!is_in_log && !facts->is_empty && larder_log_survey_is_itself(of->log, facts) &&
-            larder_live_find(of->live, facts->number) == NULL)
-            return true;
+        bool is_itself = larder_log_survey_is_itself(of->log, facts);
+        bool is_foreign = facts->head_number != 0 && facts->store_id != of->log->store_id;
+        bool is_known = is_in_log || larder_live_find(of->live, facts->number) != NULL;
+        if (!facts->is_empty && (is_foreign || (is_itself && !is_known))) return true;
     }
     return false;
 }

@@ -14,8 +14,8 @@
     - a segment was cleaned when more was in the tree than there is now: data.mdb is older than the
       log;
     - a segment lies under the name of another one, and is missing under its own;
-    - a segment that rows lead to is missing, and there are others that no row knows, which may have
-      the same records.
+    - a segment that rows lead to is missing, and there are others that no row knows, or that are of
+      another store, which may have the same records.
 
     A tree that another process changes meanwhile is looked at again.
     @param out receives the list; larder_log_survey_free follows in any case.

@@ -915,8 +915,74 @@ static void rows_of_before(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** The index of another store, a copy of this one for example, does not lead into this one's log:
+    nobody is to take it for an empty store, or for one whose entries are all damaged. */
+static void of_another(torture *run, void *context) {
+    const rare *place = context;
+    const uint32_t flags[] = {LARDER_STORE_READ_ONLY, 0};
+    static const char large[2000] = "larger than what lies in a row";
+    larder_store *store = NULL;
+    for (unsigned which = 0; which < 2; which++) {
+        GIVES(opened(which ? place->other : place->path, 0, &store), LARDER_OK);
+        for (unsigned i = 0; i < 20; i++) {
+            larder_store_item item;
+            larder_store_item_init(&item, rare_key(i), bytes_of(large, sizeof large));
+            EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+        }
+        GIVES(larder_store_flush(store), LARDER_OK);
+        larder_store_close(store);
+    }
+    char own[700];
+    snprintf(own, sizeof own, "%s/kept.mdb", place->path);
+    EXPECT(run, copy_file(inside(place->path, "data.mdb"), own), "cannot copy");
+    EXPECT(run, copy_file(inside(place->other, "data.mdb"), inside(place->path, "data.mdb")),
+           "cannot copy");
+    for (unsigned i = 0; i < 2; i++) {
+        larder_store_options options;
+        larder_store_detail detail;
+        larder_store_options_init(&options);
+        options.flags = flags[i] | LARDER_STORE_HOST_MAINTENANCE;
+        GIVES(larder_store_open(place->path, &options, &detail, &store), LARDER_EDAMAGED);
+        EXPECT(run, detail.part == LARDER_STORE_PART_JOURNAL && detail.segment == 1,
+               "part %d, segment %u", detail.part, detail.segment);
+    }
+    EXPECT(run, copy_file(own, inside(place->path, "data.mdb")), "cannot copy");
+    GIVES(opened(place->path, 0, &store), LARDER_OK);
+    EXPECT(run, rare_count(run, store) == 20, "entries are missing");
+    larder_store_close(store);
+}
+
+/** Files that are not the store's have the names of the segments that come next. */
+static void names_taken(torture *run, void *context) {
+    enum { TAKEN = 400, ROUNDS = 20, KEYS = 40 };
+    const rare *place = context;
+    static const char value[300] = "larger than what lies in a row";
+    larder_store *store = NULL;
+    GIVES(opened_small(place->path, 0, 100, &store), LARDER_OK);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        // Of each pair of names one.
+        for (unsigned i = 0; i < KEYS; i++) {
+            larder_store_item item;
+            larder_store_item_init(&item, rare_key(i), bytes_of(value, sizeof value));
+            if (i % 2 || round == 0) EXPECT_STATUS(run, larder_store_put(store, &item, NULL), 0);
+        }
+        for (unsigned number = 2; number < TAKEN && round == 0; number++) {
+            char name[32];
+            snprintf(name, sizeof name, "log/%08x.seg", number * 2);
+            const char *taken = inside(place->path, name);
+            if (size_of_file(taken) < 0)
+                EXPECT(run, write_file(taken, value, sizeof value), "no file");
+        }
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(larder_store_maintain(store), LARDER_OK);
+    }
+    EXPECT(run, rare_count(run, store) == KEYS, "entries are missing");
+    larder_store_close(store);
+}
+
 void family_store_rare_data(torture *run) {
     RARE_EACH(run, "", NULL, one_list, other_file, in_a_child, joined, lent, vanished, remnants,
               refused, panics, untold, full_table, changed_metas, hidden_state, large_file,
-              many_maps, outgrown, short_disk, no_transaction, rows_of_before);
+              many_maps, outgrown, short_disk, no_transaction, rows_of_before, of_another,
+              names_taken);
 }
