@@ -28,12 +28,7 @@ static void search_touches(larder_store *store, const snapshot *seen, const reco
     if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
 }
 
-int64_t larder_store_deadline(larder_store *store, const snapshot *seen, record *entry,
-                              bool is_locked) {
-    if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
-    int64_t deadline = entry->expires_ns;
-    if ((entry->flags & RECORD_IDLES) == 0) return deadline;
-    int64_t idle = later_by(entry->written_ns, entry->idle_ns);
+int64_t larder_idle_deadline(const snapshot *seen, const record *entry) {
     tree_key key;
     larder_bytes row;
     larder_tree_key_entry(SPACE_RECENCY, entry->key, seen->meta.secret, &key);
@@ -41,8 +36,17 @@ int64_t larder_store_deadline(larder_store *store, const snapshot *seen, record 
         row.length == STATE_BYTES) {
         const uint8_t *parts = row.data;
         // Of an earlier write under the key?
-        if (get_be64(parts) >= entry->sequence) idle = unflip(get_be64(parts + 16));
+        if (get_be64(parts) >= entry->sequence) return unflip(get_be64(parts + 16));
     }
+    return later_by(entry->written_ns, entry->idle_ns);
+}
+
+int64_t larder_store_deadline(larder_store *store, const snapshot *seen, record *entry,
+                              bool is_locked) {
+    if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
+    int64_t deadline = entry->expires_ns;
+    if ((entry->flags & RECORD_IDLES) == 0) return deadline;
+    int64_t idle = larder_idle_deadline(seen, entry);
     if (!record_is_renewable(entry)) return earlier(deadline, idle);
     record_renew(entry, idle);
     int64_t touched = INT64_MIN;

@@ -14,6 +14,9 @@ typedef struct feed_place {
 } feed_place;
 
 // get.c
+/** Until when the entry lives for its last read that the tree knows of; of one that can be renewed,
+    when that was done. Of an entry with RECORD_IDLES. */
+int64_t larder_idle_deadline(const snapshot *place, const record *entry);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. The times of one that was renewed are moved to that.
     @param is_locked the caller has `lock`. */

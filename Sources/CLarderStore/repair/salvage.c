@@ -3,6 +3,7 @@
     Salvage: what is found in the remains of a store, into a new one. */
 #include "repair/salvage.h"
 
+#include "read/read.h"
 #include "repair/copy_target.h"
 
 /** LARDER_EBUSY if somebody has the store open for writing. */
@@ -18,12 +19,23 @@ static larder_status source_is_free(const char *source) {
     return status;
 }
 
+/** What the tree knows of reads and renewals of an entry, where it is sound: when it expires. */
+static int64_t deadline_found(const salvage *search, larder_bytes bytes) {
+    record entry;
+    if (!search->has_tree || larder_record_read(bytes, false, &entry) ||
+        (entry.flags & RECORD_IDLES) == 0)
+        return LARDER_STORE_NEVER;
+    int64_t idle = larder_idle_deadline(search->newest, &entry);
+    return record_is_renewable(&entry) ? idle : earlier(entry.expires_ns, idle);
+}
+
 static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->count; i++) {
         const uint8_t *at = search->findings[i].bytes;
+        larder_bytes found = record_bytes(at);
         status = larder_salvage_told(search, i, search->count);
-        if (!status) status = larder_copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);
+        if (!status) status = larder_copy_target_put(target, found, deadline_found(search, found));
         if (status) break;
         search->report->intact++;
         search->report->intact_bytes += larder_record_value_length(at);

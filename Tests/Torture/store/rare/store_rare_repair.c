@@ -672,7 +672,7 @@ static void backup_of_reads(torture *run, void *context) {
     GIVES(larder_store_backup(store, self->other, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &copy), LARDER_OK);
     the_time += 700;
-    for (unsigned way = 0; way < 4; way++) {
+    for (unsigned way = 0; way < 5; way++) {
         for (unsigned i = 0; i < count; i++) {
             larder_status wanted = i == 5 || i == aged ? LARDER_ENOTFOUND : LARDER_OK;
             GIVES(larder_store_contains(copy, rare_key(i)), wanted);
@@ -683,8 +683,17 @@ static void backup_of_reads(torture *run, void *context) {
         if (way == 1) {
             GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
         }
+        // The last way: what a salvage of it makes.
+        if (way == 3) {
+            larder_store_report report;
+            remove_tree(self->other);
+            GIVES(larder_store_salvage(self->path, self->other, NULL, NULL, NULL, &report),
+                  LARDER_OK);
+        }
         if (way > 0) {
-            GIVES(opened(self->path, way == 2 ? LARDER_STORE_READ_ONLY : 0, &copy), LARDER_OK);
+            GIVES(opened(way == 3 ? self->other : self->path, way == 2 ? LARDER_STORE_READ_ONLY : 0,
+                         &copy),
+                  LARDER_OK);
         }
     }
     larder_store_close(copy);
