@@ -347,7 +347,7 @@ STORE_MIXES_STORES) in_file CLarderStore/store/match.c \
 STORE_TAKES_ONE_NAME) in_file CLarderStore/log/log.c \
     '/(segment_epoch){0, 0}, out);/{n;s/EEXIST/LARDER_END/;}' ;;
 STORE_SALVAGES_OLD_AGES) in_file CLarderStore/repair/salvage.c \
-    's/    if (!search->has_tree || larder_record_read/    if (search->has_tree || larder_record_read/' ;;
+    's/!search->has_tree || larder_record_read/search->has_tree || larder_record_read/' ;;
 STORE_RENEWS_LATE) in_file CLarderStore/read/get.c \
     's/    record_renew(entry, touched);//' ;;
 STORE_FORGETS_RENEWALS) in_file CLarderStore/checkpoint/apply.c \
