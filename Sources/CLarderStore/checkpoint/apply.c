@@ -254,11 +254,8 @@ static larder_status index_rows(apply_txn *apply, larder_bytes stored, const rec
     while (!status && larder_record_next_index(entry, &offset, &item)) {
         tree_key key;
         uint8_t bytes[INDEX_ROW_MAX_BYTES];
-        larder_bytes value = stored;
         larder_tree_key_index(item.index, item.value, &stored, apply->meta.secret, &key);
-        if (meta_seals_index_rows(&apply->meta))
-            value =
-                (larder_bytes){bytes, larder_index_row_write(bytes_of_key(&key), stored, bytes)};
+        larder_bytes value = meta_index_row(&apply->meta, &key, stored, bytes);
         status = are_deleted ? row_list_delete(&apply->rows, &key)
                              : row_list_put(&apply->rows, &key, value);
     }

@@ -65,6 +65,13 @@ void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta)
 static inline bool meta_seals_index_rows(const store_meta *meta) {
     return meta->version > META_VERSION_OLDEST;
 }
+/** The value of the row of SPACE_INDEX that leads to `stored`, as the store's version has it.
+    @param target has INDEX_ROW_MAX_BYTES; what is returned may lie there. */
+static inline larder_bytes meta_index_row(const store_meta *meta, const tree_key *key,
+                                          larder_bytes stored, uint8_t *target) {
+    if (!meta_seals_index_rows(meta)) return stored;
+    return (larder_bytes){target, larder_index_row_write(bytes_of_key(key), stored, target)};
+}
 /** LARDER_OK; LARDER_EFOREIGN (magic), LARDER_EVERSION (and meta->version is set),
     LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta);

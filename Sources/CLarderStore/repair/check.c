@@ -173,10 +173,7 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
         if (!is_new) continue;
         uint8_t bytes[INDEX_ROW_MAX_BYTES];
-        larder_bytes value = stored;
-        if (meta_seals_index_rows(check->meta))
-            value = (larder_bytes){bytes, larder_index_row_write(bytes_of_key(key), stored, bytes)};
-        check_row(check, key, value, true);
+        check_row(check, key, meta_index_row(check->meta, key, stored, bytes), true);
         seen_count++;
     }
 }
