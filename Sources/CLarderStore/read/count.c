@@ -19,8 +19,7 @@ enum {
     /** The shortest tree key of a cut value. */
     CUT_KEY_MIN_BYTES = 3 + (INDEX_VALUE_ROOM - 1) + 2,
     /** Of rows that are due: with more, going over the entries is what takes a known time. */
-    DUE_MAX_COUNT = 4096,
-    EXPIRY_KEY_BYTES = 1 + 8 + 8 + 4
+    DUE_MAX_COUNT = 4096
 };
 
 /** Whether everything in the tree that has expired has a row that is due. Under a limit of age,

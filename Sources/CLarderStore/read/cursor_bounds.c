@@ -41,7 +41,6 @@ static bool entry_is_wrong(const larder_store_cursor *cursor, larder_bytes store
 
 static bool expiry_row_is_wrong(const larder_store_cursor *cursor, larder_bytes key,
                                 larder_bytes stored) {
-    enum { EXPIRY_KEY_BYTES = 1 + 8 + 8 + 4 };
     const uint8_t *bytes = key.data;
     entry_row row;
     if (key.length != EXPIRY_KEY_BYTES) return true;
