@@ -218,6 +218,6 @@ void family_store_bits(torture *run) {
     larder_store_close(store);
     EXPECT(run, self.whole[QUERIES - 16].entries == KEYS, "the whole has %llu entries",
            (unsigned long long)self.whole[QUERIES - 16].entries);
-    torture_guard_each(run, run->brief ? 250 : self.bits, 20, run->brief, trial, &self);
+    torture_guard_each(run, run->brief ? 120 : self.bits, 20, run->brief, trial, &self);
     close(self.file);
 }
