@@ -25,6 +25,8 @@ enum Plant: String, CaseIterable {
   case keepsLock = "keeps-lock"
   /// Of several, the last is not deleted.
   case deleteForgets = "delete-forgets"
+  /// A query leaves out what is damaged, and does not say so.
+  case damagePassed = "damage-passed"
   /// What was buried is buried again after a kill.
   case buriesTwice = "buries-twice"
   /// What is destroyed is what lies at the path.

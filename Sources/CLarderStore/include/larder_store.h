@@ -408,9 +408,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *sto
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
     larder_store *store, larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Removes the entries whose keys begin with `prefix`, some thousand at a time.
+/** Removes the entries whose keys begin with `prefix`, damaged ones too, some thousand at a time.
     @param removed receives how many there were; may be NULL.
-    @return as larder_store_put. O(entries removed). */
+    @return as larder_store_put; LARDER_EDAMAGED also if all were removed but those of which damage
+            hides the key. O(entries removed). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_prefix(
     larder_store *store, larder_bytes prefix, uint64_t *LARDER_NULLABLE removed);
 
@@ -702,8 +703,9 @@ larder_store_cursor_seek(larder_store_cursor *cursor, const larder_store_query *
 
 /** The next entry.
     @param entry receives it, borrowed until the next call; need not be released.
-    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call
-            continues after it as far as the pages can be read, or returns LARDER_END;
+    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, of which `entry` has the
+            key if it is known, and a further call continues after it as far as the pages can be
+            read, or returns LARDER_END;
             LARDER_EBUSY: a handle without reader slots, see LARDER_STORE_READ_ONLY, and a writer
             has used pages of the snapshot again: open another cursor; as larder_store_get. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_cursor_next(larder_store_cursor *cursor,

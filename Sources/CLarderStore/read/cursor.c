@@ -186,6 +186,9 @@ larder_status larder_cursor_next_record(larder_store_cursor *cursor, record *fou
         atomic_fetch_add_explicit(&cursor->store->figures.damaged, 1, memory_order_relaxed);
     if (status) {
         memset(entry, 0, sizeof *entry);
+        // Of a longer key the row has the beginning only.
+        if (status == LARDER_EDAMAGED && row != NULL && row->stored.length <= KEY_WHOLE_MAX_BYTES)
+            entry->key = row->stored;
         return status;
     }
     larder_store_entry_of_record(cursor->store, found, deadline, cursor->query.flags, row->segment,

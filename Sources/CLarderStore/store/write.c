@@ -65,10 +65,11 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
 /** Removes entries of a query, as many as a batch may have; the query begins at the last one then.
     @param cursor NULL for one to be opened; stays open where it does no harm.
     @param last room for its key.
+    @param is_damaged becomes true if there are some of which nobody knows the key.
     @return LARDER_END: there are no more. */
 static larder_status remove_some(larder_store *store, larder_store_batch *batch,
                                  larder_store_query *query, larder_store_cursor **cursor,
-                                 uint8_t *last, uint64_t *removed) {
+                                 uint8_t *last, uint64_t *removed, bool *is_damaged) {
     enum { BATCH_MAX_COUNT = 1024 };
     uint64_t count = 0;
     size_t length = 0;
@@ -78,10 +79,13 @@ static larder_status remove_some(larder_store *store, larder_store_batch *batch,
     while (!found && count < BATCH_MAX_COUNT) {
         larder_store_entry entry;
         found = larder_store_cursor_next(*cursor, &entry);
-        // A damaged entry has no key that could be believed; it stays.
         if (found == LARDER_EDAMAGED) {
             found = LARDER_OK;
-            continue;
+            // Whatever the row leads to, its key begins with the prefix.
+            if (entry.key.length == 0) {
+                *is_damaged = true;
+                continue;
+            }
         }
         if (!found) found = larder_store_batch_remove(batch, entry.key);
         if (found) break;
@@ -112,14 +116,16 @@ larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefi
     query.flags = LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
     larder_store_batch *batch;
     larder_store_cursor *cursor = NULL;
+    bool is_damaged = false;
     uint8_t *last = malloc(LARDER_STORE_KEY_MAX_BYTES);
     larder_status status = last == NULL ? ENOMEM : larder_store_batch_create(store, &batch);
     if (!status) {
-        do status = remove_some(store, batch, &query, &cursor, last, removed);
+        do status = remove_some(store, batch, &query, &cursor, last, removed, &is_damaged);
         while (!status);
         larder_store_cursor_close(cursor);
         larder_store_batch_destroy(batch);
     }
     free(last);
-    return status == LARDER_END ? LARDER_OK : status;
+    if (status != LARDER_END) return status;
+    return is_damaged ? LARDER_EDAMAGED : LARDER_OK;
 }

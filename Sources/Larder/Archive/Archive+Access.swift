@@ -32,17 +32,17 @@ extension Archive {
   /// Reads all elements, in the order of their primary keys as far as those have one, as they
   /// were when the call began. Counts as an access of none.
   ///
-  /// A damaged element is left out, and counted in ``statistics``; one that cannot be decoded, as
-  /// ``ArchiveConfiguration/undecodable`` says.
+  /// One that is damaged or cannot be decoded is an error, or left out and counted in
+  /// ``statistics``, as ``ArchiveConfiguration/undecodable`` says.
   ///
   /// - Parameter limit: How many at most; all by default. 0 and less: none.
   /// - Returns: The elements.
-  /// - Throws: `.decoding` (the message has the primary key), `.closed`, `.damaged`, `.io`.
+  /// - Throws: `.decoding`, `.damaged` (the message has the primary key), `.closed`, `.io`.
   /// - Complexity: O(elements read), and what decoding takes.
   public func elements(limit: Int = .max) throws -> [Element] {
     var elements: [Element] = []
     if limit <= 0 { return elements }
-    var cursor = try StoreCursor(store, StoreSelection())
+    var cursor = try StoreCursor(store, catalog.selection())
     var areInOrder = true
     while areInOrder, elements.count < limit,
       try cursor.next({ entry in

@@ -122,7 +122,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     undecodable = configuration.undecodable
     store = opened.store
     self.keyCoder = keyCoder
-    catalog = ArchiveCatalog(declaredIndexes, keyCoder, store)
+    catalog = ArchiveCatalog(
+      declaredIndexes, keyCoder, store, passesDamage: undecodable == .skip)
     executor = DiskExecutor("larder.archive", store.suspension)
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly

@@ -73,14 +73,16 @@ public struct ArchiveConfiguration: Sendable {
     /// Whatever would have to look at one throws `.decoding`, with its primary key in the message;
     /// so does a query by an index as long as there is one that is in no index. Opening
     /// throws `.configurationMismatch` if none of the elements that it looks at can be decoded.
+    /// Where an element's bytes are damaged, the same throws `.damaged`.
     case fail
-    /// Queries and `elements(limit:)` leave them out, with or without an index, and opening takes
-    /// any elements: `explain()` says how many were left out, `verify()` how many there are.
+    /// As if they were not there, nor any whose bytes are damaged. Queries and `elements(limit:)`
+    /// leave them out, with or without an index, and opening takes any elements: `explain()` says
+    /// how many were left out, `verify()` how many there are.
     case skip
   }
 
-  /// What becomes of elements that cannot be decoded, because the type has changed; `.fail` by
-  /// default.
+  /// What becomes of elements that cannot be decoded, because the type has changed, or their bytes;
+  /// `.fail` by default.
   ///
   /// They stay as they are, are found by their primary keys, `ids()` lists them, and they can be
   /// deleted or replaced. As soon as the archive is opened with a type that decodes them,

@@ -56,6 +56,7 @@ public struct ChangeLog<Change: Sendable>: Sendable {
     var token: ChangeToken?
     var cursor = try StoreCursor(snapshotOf: store, token: &token)
     while try cursor.next({ try body(decode(StoreChange($0))) }) {}
+    if let damage = cursor.damage { throw damage }
     guard let token else { throw store.failure(0, "list the entries of \(store.path)") }
     return token
   }

@@ -12,7 +12,10 @@ struct StoreCursor: ~Copyable {
   private let cursor: OpaquePointer
   private let store: StoreHandle
   private let owner: any SuspendableHandle.Owner
-  private var refusesDamage = false
+  /// What it goes over says what becomes of damage.
+  private var selection: StoreSelection
+  /// What is wrong with the first entry that was passed because it is damaged.
+  private(set) var damage: LarderError?
 
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
     var opened: OpaquePointer?
@@ -29,7 +32,7 @@ struct StoreCursor: ~Copyable {
     cursor = opened
     self.store = store
     self.owner = owner
-    refusesDamage = selection.refusesDamage
+    self.selection = selection
   }
 
   /// Goes over everything, by key.
@@ -49,6 +52,7 @@ struct StoreCursor: ~Copyable {
     cursor = opened
     self.store = store
     self.owner = owner
+    selection = StoreSelection()
   }
 
   deinit { larder_store_cursor_close(cursor) }
@@ -60,14 +64,14 @@ struct StoreCursor: ~Copyable {
     if status == LARDER_EMISMATCH { throw store.hasOtherIndexes }
     if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
     try store.check(status, "list the entries of \(store.path)")
-    refusesDamage = selection.refusesDamage
+    self.selection = selection
   }
 
-  /// Lends the next entry to the body, past any that is damaged: those are counted in
-  /// the store's statistics.
+  /// Lends the next entry to the body. One that is damaged is passed: see ``damage``.
   ///
   /// - Returns: false at the end.
-  /// - Throws: `.suspended` if the store was suspended since the cursor was opened.
+  /// - Throws: `.damaged`, if the selection refuses that; `.suspended` if the store was suspended
+  ///   since the cursor was opened.
   mutating func next(_ body: (inout StoreEntry) throws -> Void) throws -> Bool {
     var entry = StoreEntry(raw: larder_store_entry())
     guard try step(&entry) else { return false }
@@ -82,7 +86,10 @@ struct StoreCursor: ~Copyable {
       if status == LARDER_OK { return true }
       if status == LARDER_END { return false }
       if status == LARDER_EDAMAGED {
-        if refusesDamage { throw store.hasDamagedIndex }
+        if !selection.refusesDamage, damage != nil { continue }
+        let found = store.damage(in: selection, entry.key)
+        if selection.refusesDamage { throw found }
+        damage = found
         continue
       }
       if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
@@ -109,9 +116,11 @@ struct StoreSelection: Sendable {
   var lower: [UInt8] = []
   var upper: [UInt8] = []
   var prefix: [UInt8] = []
-  /// Whether damage is an error. By an index it may be in the way to an entry that is intact, and
-  /// is found by key.
+  /// Whether damage is an error at once. By an index it may be in the way to an entry that is
+  /// intact, and is found by key.
   var refusesDamage = false
+  /// A key as a message has it; nil: as nothing.
+  var showsKey: (@Sendable (UnsafeRawBufferPointer) -> String)?
   /// How many entries will be asked for; 0 if nobody knows.
   var expected = 0
 
@@ -204,10 +213,24 @@ extension StoreHandle {
       cause: StoreHasOtherIndexes())
   }
 
-  fileprivate var hasDamagedIndex: LarderError {
-    LarderError(
-      .damaged, "An index in \(path), or an entry that it leads to, is damaged.",
-      cause: StoreHasOtherIndexes(areDamaged: true))
+  /// What is wrong where an entry, or what leads to it, is damaged.
+  ///
+  /// - Parameter key: Empty if nobody knows it.
+  fileprivate func damage(
+    in selection: StoreSelection, _ key: UnsafeRawBufferPointer = .init(start: nil, count: 0)
+  ) -> LarderError {
+    if selection.index != nil {
+      return LarderError(
+        .damaged, "An index in \(path), or an entry that it leads to, is damaged.",
+        cause: StoreHasOtherIndexes(areDamaged: true))
+    }
+    let name = key.isEmpty ? "" : selection.showsKey.map { " with the key " + $0(key) } ?? ""
+    return LarderError(
+      .damaged,
+      """
+      An entry of \(path)\(name) is damaged, and was left as it is; remove it or write it again, \
+      or let salvage copy what is intact.
+      """)
   }
 
   /// Counts the entries that a cursor would give, without a look at each.
@@ -223,7 +246,7 @@ extension StoreHandle {
       selection.withQuery(format) { larder_store_count(store, &$0, UInt64(limit), &count) }
     }
     if status == LARDER_EMISMATCH { throw hasOtherIndexes }
-    if status == LARDER_EDAMAGED, selection.refusesDamage { throw hasDamagedIndex }
+    if status == LARDER_EDAMAGED, selection.refusesDamage { throw damage(in: selection) }
     if status != LARDER_EDAMAGED { try check(status, "count the entries of \(path)") }
     return Int(clamping: count)
   }

@@ -12,7 +12,7 @@ struct ArchiveLs: ParsableCommand {
       Prints one primary key a line, in the order of their bytes, without touching the elements; \
       --long adds the size of the element, and when it was recorded and ends. It shows one state \
       of the archive, whatever a program writes meanwhile. Expired elements are left \
-      out, and so are damaged ones; the exit code is 1 then, and a note says so.
+      out, and so are damaged ones; the exit code is 1 then, and an error names the first.
 
       With --json, sizes are in bytes and times in seconds since 1970; "accessed" is when the \
       element was last recorded or accessed, as far as that is flushed.

@@ -113,6 +113,6 @@ struct ArchiveQuery: ParsableCommand {
         "\(folder): no element has a field \(unknown.map { "'\($0)'" }.joined(separator: " or "))")
       throw ExitCode(ToolExit.missing)
     }
-    try CacheText.endAtDamage(folder, archive)
+    try CacheText.endAtDamage(scan.damage)
   }
 }

@@ -48,6 +48,8 @@ struct ArchiveScan {
   private(set) var matched = 0
   /// Elements of which something was printed.
   private(set) var printed = 0
+  /// What is wrong with the first element that was left out because it is damaged.
+  private(set) var damage: LarderError?
 
   init(
     format: ElementFormat, conditions: [FieldCondition], ignoresCase: Bool, sort: [FieldPath],
@@ -83,37 +85,47 @@ struct ArchiveScan {
       return
     }
     let order: DiskCacheOrder = isDescending && sort.isEmpty ? .byKeyDescending : .byKey
-    try archive.forEachEntry(.all, order: order) { entry in
-      read += 1
-      guard let value = try? format.value(entry.value) else {
-        unreadable += 1  // Told to the caller, who says so.
-        return true
-      }
-      if !unseen.isEmpty { unseen.removeAll { $0.value(in: value) != nil } }
-      if !unproven.isEmpty { prove(by: value) }
-      guard conditions.allSatisfy({ $0.isMet(by: value, ignoresCase: ignoresCase) }) else {
-        return true
-      }
-      matched += 1
-      if sort.isEmpty {
-        if matched <= skip { return true }
-        try line(entry.key, value, keys).withUnsafeBytes(print)
-        printed += 1
-        readsAll = UInt64(printed) < limit
-        return readsAll
-      }
-      candidates.append(
-        Candidate(
-          values: sort.map { FieldValue($0.value(in: value)) }, ordinal: matched,
-          line: line(entry.key, value, keys)))
-      dropHopeless()
-      return true
+    do {
+      try archive.forEachEntry(.all, order: order) { try take($0, keys, print) }
+    } catch let error as LarderError where error.code == .damaged {
+      damage = error
     }
     arrange(&candidates)
     for candidate in candidates.dropFirst(Int(clamping: skip)).prefix(Int(clamping: limit)) {
       try candidate.line.withUnsafeBytes(print)
       printed += 1
     }
+  }
+
+  /// - Returns: Whether to go on.
+  private mutating func take(
+    _ entry: DiskCacheEntry<Data, Data>, _ keys: CacheKeys,
+    _ print: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Bool {
+    read += 1
+    guard let value = try? format.value(entry.value) else {
+      unreadable += 1  // Told to the caller, who says so.
+      return true
+    }
+    if !unseen.isEmpty { unseen.removeAll { $0.value(in: value) != nil } }
+    if !unproven.isEmpty { prove(by: value) }
+    guard conditions.allSatisfy({ $0.isMet(by: value, ignoresCase: ignoresCase) }) else {
+      return true
+    }
+    matched += 1
+    if sort.isEmpty {
+      if matched <= skip { return true }
+      try line(entry.key, value, keys).withUnsafeBytes(print)
+      printed += 1
+      readsAll = UInt64(printed) < limit
+      return readsAll
+    }
+    candidates.append(
+      Candidate(
+        values: sort.map { FieldValue($0.value(in: value)) }, ordinal: matched,
+        line: line(entry.key, value, keys)))
+    dropHopeless()
+    return true
   }
 
   private mutating func prove(by element: CBORValue) {

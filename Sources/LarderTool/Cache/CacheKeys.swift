@@ -34,7 +34,7 @@ struct CacheKeys: ParsableArguments {
   func text(_ key: Data) -> String {
     if int, let number = Self.number(key) { return String(number) }
     if !hex, let text = Self.printable(key) { return text }
-    return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return "0x" + key.hexadecimal
   }
 
   /// What a key that was not found may have been meant to be.

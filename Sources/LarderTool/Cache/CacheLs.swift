@@ -14,7 +14,7 @@ struct CacheLs: ParsableCommand {
       cache, whatever a program writes meanwhile. Expired entries are left out. How \
       long entries live that were given no time of their own is a setting of the program, not of \
       the folder, so that is not shown. Damaged entries are left out; the exit \
-      code is 1 then, and a note says so.
+      code is 1 then, and an error names the first.
 
       With --json, sizes are in bytes and times in seconds since 1970; "extendedSize" is that of \
       the extended data.

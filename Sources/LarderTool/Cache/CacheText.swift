@@ -44,11 +44,12 @@ enum CacheText {
     return findings
   }
 
-  /// Ends a list that met damage, and so may not show everything.
-  static func endAtDamage(_ folder: String, _ cache: RawCache) throws {
-    if try cache.statistics.damaged == 0 { return }
-    StandardError.note(
-      "\(folder): what is damaged is left out; larder cache verify says how much that is")
+  /// Ends a list that lacks what is damaged.
+  ///
+  /// - Parameter damage: What is wrong with the first entry that was left out; nil: none was.
+  static func endAtDamage(_ damage: LarderError?) throws {
+    guard let damage else { return }
+    StandardError.note(damage.message)
     throw ExitCode(ToolExit.damage)
   }
 

@@ -63,8 +63,9 @@ struct EntryListing: ParsableArguments {
     var remaining = limit ?? .max
     var areNumbers = true
     var isEmpty = true
+    var damage: LarderError?
     if remaining > 0 {
-      try cache.forEachInfo(selection, order: order) { info in
+      damage = try cache.forEachInfo(selection, order: order) { info in
         if json {
           try object(info, end(info), describe).write(to: &output)
         } else {
@@ -80,7 +81,7 @@ struct EntryListing: ParsableArguments {
     if areNumbers && !isEmpty {
       StandardError.note("\(folder): its keys look like numbers; --int shows them so")
     }
-    try CacheText.endAtDamage(folder, cache)
+    try CacheText.endAtDamage(damage)
   }
 
   private func object(

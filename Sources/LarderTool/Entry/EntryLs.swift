@@ -12,7 +12,7 @@ struct EntryLs: ParsableCommand {
       Prints one key a line, in the order of their bytes, without touching the values; --long adds \
       the size of all values of the entry together, and when it was written and ends. It shows one \
       state of the cache, whatever a program writes meanwhile. Expired entries are left \
-      out, and so are damaged ones; the exit code is 1 then, and a note says so.
+      out, and so are damaged ones; the exit code is 1 then, and an error names the first.
 
       With --json, sizes are in bytes and times in seconds since 1970; "sizes" has that of each \
       value, and is null for an entry that an entry cache did not write.

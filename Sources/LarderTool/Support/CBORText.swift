@@ -108,7 +108,7 @@ package struct CBORText {
     func text(_ bytes: Data) -> String {
       switch self {
       case .base64: return bytes.base64EncodedString()
-      case .base16: return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      case .base16: return bytes.hexadecimal
       case .base64url:
         return String(
           bytes.base64EncodedString().compactMap { character in

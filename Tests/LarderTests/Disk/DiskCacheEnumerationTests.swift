@@ -260,4 +260,65 @@ struct DiskCacheEnumerationTests {
       }
     }
   }
+
+  /// Lists and feeds that lack an entry would be taken for whole.
+  @Test func noListLacksADamagedEntryWithoutAWord() throws {
+    let cache = try place.openText()
+    try cache.fill(1...9)
+    try cache.set("to be damaged", forKey: 10)
+    try cache.fill(11...20)
+    try cache.flush()
+    let bytes = Data("to be damaged".utf8)
+    #expect(try place.log.flip(bytes) == 1)
+    try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))
+    let rest = (1...20).filter { $0 != 10 }
+    for order in [DiskCacheOrder.byKey, .byKeyDescending, .leastRecentFirst, .mostRecentFirst] {
+      for failure in [
+        #expect(throws: LarderError.self, performing: { try cache.keys(order: order) }),
+        #expect(throws: LarderError.self, performing: { try cache.infos(order: order) }),
+        #expect(throws: LarderError.self, performing: { try cache.entries(order: order) }),
+      ] {
+        #expect(failure?.code == .damaged)
+        #expect(failure?.message.contains("with the key 10 is damaged") == true)
+      }
+      var met: [Int] = []
+      let code = errorCode {
+        try cache.forEachEntry(order: order) {
+          met.append($0.key)
+          return true
+        }
+      }
+      #expect(code == .damaged && met.sorted() == rest)
+    }
+    #expect(try cache.keys(limit: 5) == Array(1...5))
+    #expect(try cache.keys(.range(11...)) == Array(11...20))
+    var met: [Int] = []
+    try cache.forEachEntry {
+      met.append($0.key)
+      return met.count < 15
+    }
+    #expect(met.count == 15)
+    var told: [Int] = []
+    let code = errorCode {
+      try cache.changeLog.snapshot { if case .put(let key, _) = $0 { told.append(key) } }
+    }
+    #expect(code == .damaged)
+    #expect(told.sorted() == rest)
+    #expect(errorCode { try cache.removeAll { $0.key > 5 } } == .damaged)
+    #expect(try cache.totalCount == 6)
+    try cache.remove(forKey: 10)
+    #expect(try cache.keys() == Array(1...5))
+  }
+
+  @Test func aPrefixRemovesWhatIsDamagedToo() throws {
+    let cache = try place.openData()
+    for key in ["a1", "a2", "b1"] { try cache.set(Data("value of \(key)".utf8), forKey: key) }
+    try cache.flush()
+    let bytes = Data("value of a1".utf8)
+    #expect(try place.log.flip(bytes) == 1)
+    try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))
+    #expect(errorCode { try cache.keys() } == .damaged)
+    #expect(try cache.remove(prefix: "a") == 2)
+    #expect(try cache.keys() == ["b1"] && cache.totalCount == 1)
+  }
 }

@@ -206,7 +206,7 @@ struct DiskCacheLargeValueTests {
     #expect(errorCode { try cache.value(forKey: "a") } == .damaged)
     #expect(errorCode { try cache.mappedValue(forKey: "a") } == .damaged)
     #expect(try cache.value(forKey: "b") == bytes(30_000, seed: 2))
-    #expect(try cache.entries().map(\.key) == ["b"])
+    #expect(errorCode { try cache.entries() } == .damaged)
     #expect(try cache.statistics.damaged > 0)
     #expect(try !cache.verify().isIntact)
     try cache.set(bytes(7), forKey: "a")
@@ -229,7 +229,7 @@ struct DiskCacheLargeValueTests {
       #expect(errorCode { try cache.value(forKey: "a") } == .damaged)
       #expect(errorCode { try cache.mappedValue(forKey: "a") } == .damaged)
       #expect(try cache.value(forKey: "b") == bytes(1000, seed: 2))
-      #expect(try cache.entries().map(\.key) == ["b"])
+      #expect(errorCode { try cache.entries() } == .damaged)
       #expect(try cache.statistics.damaged > 0)
       // As it was.
       let whole = bytes(1000)

@@ -81,7 +81,7 @@ struct CacheMaintenanceTests {
     #expect(try Tool.run("cache", "get", cache, "key 501").text == Self.value(501))
     let list = try Tool.run("cache", "ls", cache)
     #expect(list.code == 1 && list.lines.count == Self.count)
-    #expect(list.errors.contains("what is damaged is left out"))
+    #expect(list.errors.contains("with the key \"key 500\" is damaged"))
 
     let target = directory.file("saved.cache").path
     let salvage = try Tool.run("cache", "salvage", cache, target)

@@ -104,6 +104,7 @@ private struct ArchivePatient {
     try hurt.write(to: path)
     var configuration = Self.configuration(threshold)
     configuration.isReadOnly = dice.oneIn(3)
+    if plant == .damagePassed { configuration.undecodable = .skip }
     // Now and then it is to be indexed anew, which meets everything.
     let way = !configuration.isReadOnly && dice.oneIn(4) ? way + 1 : way
     for _ in 0..<(configuration.isReadOnly ? 1 : 2) {
@@ -114,7 +115,7 @@ private struct ArchivePatient {
       }
       guard let subject else { return }
       try look(subject, reach)
-      try ask(subject, &dice)
+      try ask(subject, reach, &dice)
       if !configuration.isReadOnly { try write(subject, mustHold: reach.isLocal) }
       // Closing may find damage, too.
       try unlessDamaged(mustHold: false) { try subject.archive.close() }
@@ -151,9 +152,16 @@ private struct ArchivePatient {
       "key \(key): step \(ArchiveSubject.describe(found)), which it never was")
   }
 
-  private func ask(_ subject: ArchiveSubject, _ dice: inout Dice) throws {
+  private func ask(_ subject: ArchiveSubject, _ reach: Reach, _ dice: inout Dice) throws {
     for _ in 0..<3 {
       let question = ArchiveQuestion(&dice)
+      if case .key = reach {
+        // What lacks an element says so.
+        try unlessDamaged(mustHold: false) {
+          try subject.expectAnswer(to: question, among: model.exhibits)
+        }
+        continue
+      }
       var found: [Exhibit] = []
       try unlessDamaged(mustHold: false) { found = try question.ask(subject.archive) }
       for exhibit in found { try expectIsAnswer(exhibit, to: question) }

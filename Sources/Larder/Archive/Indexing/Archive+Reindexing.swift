@@ -16,7 +16,8 @@ extension Archive {
   /// - Parameter progress: Receives the elements done and their total from time to time, and
   ///   gives back whether to go on; nil, the default, if nobody wants to know.
   /// - Throws: `CancellationError` if `progress` said so; `.readOnly`, `.closed`, `.suspended`,
-  ///   `.diskFull`, `.io`, `.damaged`.
+  ///   `.diskFull`, `.io`; `.damaged`, when everything else is indexed, if an element is and
+  ///   ``ArchiveConfiguration/undecodable-swift.property`` is `.fail`: queries use no index then.
   /// - Complexity: O(bytes of everything).
   public func reindex(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
@@ -27,7 +28,9 @@ extension Archive {
     }
     try indexState.lock.withLock { _ in
       let number = try store.statistics().content_format
-      try rebuild(after: ArchiveFormat(number: number) ?? format, isAlone: false, progress)
+      let damage = try rebuild(
+        after: ArchiveFormat(number: number) ?? format, isAlone: false, progress)
+      if let damage { throw damage }
     }
   }
 
@@ -52,18 +55,21 @@ extension Archive {
   ///
   /// Until then the store says that it has the indexes of nobody, durably before the first element.
   /// If we crash here, the next opening does it all again, be it with the new indexes or with the
-  /// old ones.
+  /// old ones. So it does, and queries use no index, as long as an element is damaged that they
+  /// must not leave out: it is in none.
   ///
   /// - Parameters:
   ///   - there: What the store says about itself.
   ///   - isAlone: Nobody else writes meanwhile.
   ///   - movesKeys: Elements of earlier versions may get other primary keys.
   ///   - progress: Told of elements; gives back whether to go on.
+  /// - Returns: What is wrong with such an element.
   /// - Throws: `CancellationError` if it said no.
+  @discardableResult
   func rebuild(
     after there: ArchiveFormat, isAlone: Bool, movesKeys: Bool = false,
     _ progress: StoreProgressReport?
-  ) throws {
+  ) throws -> LarderError? {
     var next = format.rebuilt(after: there)
     if next.coder == 0 { next.coder = there.coder }
     // Of a store that lost what it said about itself nothing is taken for done.
@@ -75,24 +81,29 @@ extension Archive {
       indexState.areCurrent.store(wereCurrent, ordering: .releasing)
       throw error
     }
-    try writeAll(isAlone: isAlone, isResumed: isResumed, movesKeys: movesKeys, progress)
+    let damage = try writeAll(
+      isAlone: isAlone, isResumed: isResumed, movesKeys: movesKeys, progress)
     // Others may have written meanwhile.
     if !isAlone, hasUniqueIndexes { try checkUniqueness(progress) }
+    if let damage, undecodable == .fail { return damage }
     try store.setContentFormat(next.number)
     try useIndexes(next.number)
+    return nil
   }
 
   /// - Parameter isResumed: Some elements may be as they are to be: then they stay, and stand in
   ///   the order of use behind those that are written now, as they did when they were written.
+  /// - Returns: What is wrong with the first element that was passed because it is damaged.
   private func writeAll(
     isAlone: Bool, isResumed: Bool, movesKeys: Bool, _ progress: StoreProgressReport?
-  ) throws {
+  ) throws -> LarderError? {
     let total = UInt64(try store.totals().count)
     // What waits for a checkpoint is most of the work, and counts as done too early.
     let flushedPart = max(total / 16, 1)
     var flushed: UInt64 = 0
     var done: UInt64 = 0
-    var selection = StoreSelection()
+    var selection = catalog.selection()
+    selection.refusesDamage = false
     // Least recent first, so that the order stays as it is.
     selection.isByRecency = true
     var cursor = try StoreCursor(store, selection)
@@ -125,6 +136,7 @@ extension Archive {
     }) {}
     try write(items[...], isAlone: isAlone)
     if let progress, !progress(done, done) { throw CancellationError() }
+    return cursor.damage
   }
 
   /// Gives those elements their indexes that could not be decoded when these were built, and can be

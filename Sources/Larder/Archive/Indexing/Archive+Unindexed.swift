@@ -14,7 +14,7 @@ extension Archive {
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements).
   public func ids(limitedBy limit: Int = .max) throws -> [Element.ID] {
-    try ids(StoreSelection(), limit)
+    try ids(catalog.selection(), limit)
   }
 
   /// As the synchronous form, on a thread of the archive's own: the primary keys of all elements.
@@ -24,7 +24,7 @@ extension Archive {
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements).
   public func ids(limitedBy limit: Int = .max) async throws -> [Element.ID] {
-    try await executor.run { try self.ids(StoreSelection(), limit) }
+    try await executor.run { try self.ids(limitedBy: limit) }
   }
 
   /// The primary keys of the elements that are in no index, because they could not be decoded when
@@ -129,24 +129,10 @@ extension Archive {
   @usableFromInline
   func decodingFailure(_ error: any Error, _ key: UnsafeRawBufferPointer) -> any Error {
     guard var failure = error as? LarderError, failure.code == .decoding else { return error }
-    let beginning = "The element of \(path) with the primary key \(shown(key)) cannot be decoded: "
+    let beginning =
+      "The element of \(path) with the primary key \(keyCoder.shown(key)) cannot be decoded: "
     // A failure that comes from another archive says so already.
     if !failure.message.hasPrefix(beginning) { failure.message = beginning + failure.message }
     return failure
-  }
-
-  /// A key as a message has it.
-  private func shown(_ key: UnsafeRawBufferPointer) -> String {
-    // What is no key of this type is shown as its bytes.
-    if let id = try? keyCoder.decode(key) { return shown(id) }
-    let digits = key.prefix(100).map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    return "0x" + digits.joined() + (key.count > 100 ? "…" : "")
-  }
-
-  func shown(_ id: Element.ID) -> String {
-    let text = (id as? String).map(\.debugDescription) ?? "\(id)"
-    return text.count <= 200 ? text : text.prefix(200) + "…"
   }
 }

@@ -106,8 +106,9 @@ extension Archive {
       """
       Could not build the unique index "\(index.name)" of \(path): \(count) element\
       \(count == 1 ? "" : "s") have the same value of \(index.propertyNames) as another one, such \
-      as those with the primary keys \(shown(ids.0)) and \(shown(ids.1)); no element was changed; \
-      open the archive with an index that is not unique to delete or change them.
+      as those with the primary keys \(keyCoder.shown(ids.0)) and \(keyCoder.shown(ids.1)); no \
+      element was changed; open the archive with an index that is not unique to delete or change \
+      them.
       """)
   }
 
@@ -115,7 +116,7 @@ extension Archive {
     LarderError(
       .tooLarge,
       """
-      Of the element with the primary key \(shown(element.id)), the value of \
+      Of the element with the primary key \(keyCoder.shown(element.id)), the value of \
       \(index.propertyNames) takes \(ArchiveIndex<Element>.maximumCount) bytes or more, and the \
       index "\(index.name)" of \(path) is unique, which it can be of shorter ones only.
       """)

@@ -5,8 +5,9 @@ extension ArchiveQuery {
   ///
   /// - Returns: The results, in their order; possibly none.
   /// - Throws: What filters throw; `.invalidArgument` (a pattern that is no regular
-  ///   expression), `.decoding`, `.closed`, `.damaged`, `.io`. An element whose bytes are
-  ///   damaged is left out, and counted in the statistics.
+  ///   expression), `.decoding`, `.closed`, `.io`; `.damaged`, with the primary key in the
+  ///   message, if an element that would have to be looked at is, and
+  ///   ``ArchiveConfiguration/undecodable-swift.property`` is not `.skip`.
   /// - Complexity: O(log n + elements looked at), which an index or a limit keeps few, and what
   ///   decoding them takes; O(elements · log elements) for a sort without an index.
   @inlinable

@@ -73,7 +73,7 @@ extension Archive {
   /// - Parameter age: How long; 0 and less: everything that was not accessed or written at
   ///   this very moment.
   /// - Returns: How many elements were deleted.
-  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`; `.damaged`, when all others are deleted.
   /// - Complexity: O(elements), and a flush.
   @discardableResult
   public func deleteAll(olderThan age: Duration) throws -> Int {

@@ -79,8 +79,11 @@ extension Archive {
     var (limit, overflows) = clock.nanoseconds.subtractingReportingOverflow(age.inNanoseconds)
     if overflows { limit = age < .zero ? .max : .min }
     var old: [(key: Data, version: UInt64)] = []
-    var selection = StoreSelection()
+    var selection = catalog.selection()
     selection.isWithoutValues = true
+    let isStrict = selection.refusesDamage
+    selection.refusesDamage = false
+    var damage: LarderError?
     do {
       var cursor = try StoreCursor(store, selection)
       while try cursor.next({ entry in
@@ -88,6 +91,7 @@ extension Archive {
           old.append((Data(copied: entry.key), entry.sequence))
         }
       }) {}
+      damage = cursor.damage
     }
     var count = 0
     for start in stride(from: 0, to: old.count, by: ArchiveBatchSize.count) {
@@ -95,6 +99,7 @@ extension Archive {
       count += try removeUnchanged(chunk)
     }
     if count > 0 { changes.notify() }
+    if isStrict, let damage { throw damage }
     return count
   }
 

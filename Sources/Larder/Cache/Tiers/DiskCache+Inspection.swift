@@ -8,12 +8,14 @@ extension DiskCache {
   /// not fit in memory. Values in files are not touched.
   ///
   /// - Parameter body: Says whether to go on.
+  /// - Returns: What is wrong with the first entry that was left out because it is damaged, if the
+  ///   body did not say no.
   package func forEachInfo(
     _ selection: DiskCacheSelection<Key>, order: DiskCacheOrder,
     _ body: (DiskCacheInfo<Key>) throws -> Bool
-  ) throws {
+  ) throws -> LarderError? {
     let limits = currentLimits
-    try forEachStored(selection, order, withValues: false) { entry in
+    return try forEachStored(selection, order, withValues: false) { entry in
       try body(DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits))
     }
   }

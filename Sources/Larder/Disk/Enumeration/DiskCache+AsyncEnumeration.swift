@@ -60,8 +60,8 @@ extension DiskCache {
   ///   - order: In which order.
   ///   - body: Gets an entry, and says whether to go on; it is not asked any more when the
   ///     task is cancelled.
-  /// - Throws: `CancellationError`; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
-  ///   `.io`; and what the closure throws.
+  /// - Throws: `CancellationError`; `.invalidArgument`, `.decoding`, `.closed`, `.io`; what the
+  ///   closure throws; `.damaged` behind the last entry that is intact.
   /// - Complexity: O(log n + entries), and what decoding takes.
   public func forEachEntry(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,

@@ -4,7 +4,8 @@ extension DiskCache {
   /// The keys of entries whose time is not over.
   ///
   /// Leaves no trace in the order of use. All listing shows the cache as it was when the
-  /// call began. A damaged entry is left out, and counted in the statistics.
+  /// call began. A damaged entry, whose key the message has, is an error: no list is returned that
+  /// lacks one. `forEachEntry(_:order:_:)` comes to all that are intact first.
   ///
   /// - Parameters:
   ///   - selection: Which entries; all by default.
@@ -12,7 +13,7 @@ extension DiskCache {
   ///   - limit: How many at most. 0 and less: none.
   /// - Returns: The keys.
   /// - Throws: `.invalidArgument` (the key coder keeps no order or no prefixes),
-  ///   `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
+  ///   `.decoding` (there are keys of another type), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func keys(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
@@ -67,14 +68,18 @@ extension DiskCache {
   ///   - selection: Which entries; all by default.
   ///   - order: In which order.
   ///   - body: Gets an entry, and says whether to go on.
-  /// - Throws: As `keys(_:order:limit:)`, and what the closure throws.
+  /// - Throws: As `keys(_:order:limit:)`, and what the closure throws. `.damaged` behind the last
+  ///   entry that is intact, if the closure went on until then.
   /// - Complexity: O(log n + entries), and what decoding takes.
   public func forEachEntry(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
     _ body: (DiskCacheEntry<Key, Value>) throws -> Bool
   ) throws {
     let limits = currentLimits
-    try forEachStored(selection, order, withValues: true) { try body(makeEntry(&$0, limits)) }
+    let damage = try forEachStored(selection, order, withValues: true) {
+      try body(makeEntry(&$0, limits))
+    }
+    if let damage { throw damage }
   }
 
   /// What there is to know of one entry besides its value; leaves no trace.
@@ -112,7 +117,7 @@ extension DiskCache {
   ) throws -> [Element] {
     var elements: [Element] = []
     if limit <= 0 { return elements }
-    try forEachStored(selection, order, withValues: withValues) { entry in
+    _ = try forEachStored(selection, order, withValues: withValues, refusesDamage: true) { entry in
       elements.append(try body(&entry))
       return elements.count < limit
     }
@@ -120,23 +125,34 @@ extension DiskCache {
   }
 
   /// Lends the entries of a selection, until the body says no.
+  ///
+  /// - Parameter refusesDamage: Whether damage ends it at once.
+  /// - Returns: Else what is wrong with the first entry that was left out because it is damaged, if
+  ///   the body did not say no.
   func forEachStored(
     _ selection: DiskCacheSelection<Key>, _ order: DiskCacheOrder, withValues: Bool,
-    _ body: (inout StoreEntry) throws -> Bool
-  ) throws {
+    refusesDamage: Bool = false, _ body: (inout StoreEntry) throws -> Bool
+  ) throws -> LarderError? {
     var selections = try selection.raw(keyCoder, order)
-    for form in selections.indices { selections[form].isWithoutValues = !withValues }
-    _ = try walk(selections[...], body)
+    for form in selections.indices {
+      selections[form].isWithoutValues = !withValues
+      selections[form].showsKey = keyCoder.shown
+      selections[form].refusesDamage = refusesDamage
+    }
+    var damage: LarderError?
+    _ = try walk(selections[...], &damage, body)
+    return damage
   }
 
   /// The first selection is listed first and opened last: what is moved from another one to it
   /// meanwhile may be listed twice, but is never left out.
   private func walk(
-    _ selections: ArraySlice<StoreSelection>, _ body: (inout StoreEntry) throws -> Bool
+    _ selections: ArraySlice<StoreSelection>, _ damage: inout LarderError?,
+    _ body: (inout StoreEntry) throws -> Bool
   ) throws -> Bool {
     guard let last = selections.last else { return true }
     var cursor = try StoreCursor(store, last)
-    guard try walk(selections.dropLast(), body) else { return false }
+    guard try walk(selections.dropLast(), &damage, body) else { return false }
     var goesOn = true
     while goesOn,
       try cursor.next({ entry in
@@ -144,6 +160,7 @@ extension DiskCache {
         goesOn = try body(&entry)
       })
     {}
+    if goesOn, damage == nil { damage = cursor.damage }
     return goesOn
   }
 

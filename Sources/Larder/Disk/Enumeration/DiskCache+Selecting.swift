@@ -16,8 +16,9 @@ extension DiskCache {
   ///   - selection: Which entries to look at; all by default.
   ///   - isUnwanted: Whether an entry has to go. If it throws, some are removed.
   /// - Returns: How many were removed.
-  /// - Throws: What the closure throws; `.readOnly`, `.closed`, `.damaged`, `.diskFull`,
-  ///   `.io`, and as ``DiskCacheSelection`` is refused.
+  /// - Throws: What the closure throws; `.readOnly`, `.closed`, `.diskFull`, `.io`, and as
+  ///   ``DiskCacheSelection`` is refused; `.damaged`, when everything intact has been looked at and
+  ///   what has to go is removed.
   /// - Complexity: O(entries looked at). Values in files are not touched.
   @discardableResult
   public func removeAll(
@@ -28,7 +29,7 @@ extension DiskCache {
     var unwanted: [(key: [UInt8], version: UInt64)] = []
     var bytes = 0
     var removed = 0
-    try forEachStored(selection, .byKey, withValues: false) { entry in
+    let damage = try forEachStored(selection, .byKey, withValues: false) { entry in
       let info = DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits)
       guard try isUnwanted(info) else { return true }
       unwanted.append(([UInt8](entry.key), info.version))
@@ -40,7 +41,9 @@ extension DiskCache {
       }
       return true
     }
-    return try removed + remove(unwanted)
+    removed += try remove(unwanted)
+    if let damage { throw damage }
+    return removed
   }
 
   /// As the synchronous form, on a thread of the cache's own: removes all entries that a

@@ -130,6 +130,20 @@ public struct KeyCoder<Key>: Sendable {
     }
   }
 
+  /// A key as a message has it, of its bytes; those themselves, if they are none of this coder's.
+  func shown(_ bytes: UnsafeRawBufferPointer) -> String {
+    if Key.self != Data.self, let key = try? decode(bytes) { return shown(key) }
+    if let text = String(validating: bytes, as: UTF8.self), !text.isEmpty { return quoted(text) }
+    return "0x" + bytes.prefix(100).hexadecimal + (bytes.count > 100 ? "…" : "")
+  }
+
+  func shown(_ key: Key) -> String { quoted(key as? String ?? "\(key)", isText: key is String) }
+
+  private func quoted(_ text: String, isText: Bool = true) -> String {
+    let text = isText ? text.debugDescription : text
+    return text.count <= 200 ? text : text.prefix(200) + "…"
+  }
+
   static func encodingFailure(_ error: any Error) -> any Error {
     if error is LarderError { return error }
     return LarderError(.encoding, "Could not encode a key of type \(Key.self).", cause: error)

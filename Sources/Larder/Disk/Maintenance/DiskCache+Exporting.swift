@@ -67,14 +67,10 @@ extension DiskCache {
 
   private static func fileName(of key: UnsafeRawBufferPointer) -> String {
     if key.isEmpty { return "empty" }
-    if key.count <= 100 { return key.map(hexadecimal).joined() }
+    if key.count <= 100 { return key.hexadecimal }
     // FNV-1a with 128 bits (Fowler, Noll, Vo): told apart from the former by its letter.
     var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     for byte in key { hash = (hash ^ UInt128(byte)) &* 0x0000_0000_0100_0000_0000_0000_0000_013B }
-    return withUnsafeBytes(of: hash.bigEndian) { "h" + $0.map(hexadecimal).joined() }
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    return withUnsafeBytes(of: hash.bigEndian) { "h" + $0.hexadecimal }
   }
 }

@@ -170,21 +170,6 @@ struct ArchiveQueryTests {
     }
   }
 
-  @Test func aDamagedElementIsCountedWhereItIsNotRead() throws {
-    let text = "to be damaged"
-    let archive = try place.open([Citizen(id: 1, age: 1, tags: [text]), Citizen(id: 2, age: 2)])
-    try archive.close()
-    let folder = place.directory.file("citizens")
-    #expect(try StoreLog(folder).flip(Data(text.utf8)) == 1)
-    // A short one lies in the index too.
-    try StoreLog.flip(Data(text.utf8), in: folder.appendingPathComponent("data.mdb"))
-    let damaged = try place.open()
-    #expect(try damaged.query.results().count == 1)
-    #expect(try damaged.query.count() == 2 && damaged.count == 2)
-    #expect(try damaged.where { $0.age > 0 }.count() == 2)
-    #expect(try damaged.filter { $0.age > 0 }.count() == 1)
-  }
-
   @Test func longTextsAreInTheirOrderThoughTheIndexCutsThem() throws {
     let stem = String(repeating: "x", count: 998)
     let ends = ["", "b", "ba", "bb", "bba", "bbz", "bc", "c", "cc", "ccc"]

@@ -20,9 +20,13 @@ final class ArchiveCatalog: Sendable {
   /// most else of a plan.
   private let known = Mutex<[(keyPath: any AnyKeyPath & Sendable, property: Int?)]>([])
   private let keyBytes: @Sendable (Any) throws -> [[UInt8]]
+  /// Whether damage is left out, as what cannot be decoded is.
+  private let passesDamage: Bool
+  private let showsKey: @Sendable (UnsafeRawBufferPointer) -> String
 
   init<Element: Identifiable & Sendable>(
-    _ indexes: [ArchiveIndex<Element>], _ keyCoder: KeyCoder<Element.ID>, _ store: StoreHandle
+    _ indexes: [ArchiveIndex<Element>], _ keyCoder: KeyCoder<Element.ID>, _ store: StoreHandle,
+    passesDamage: Bool
   ) where Element.ID: Codable & Sendable & SendableMetatype {
     self.indexes = indexes.map(\.shape)
     var keyPaths: [any AnyKeyPath & Sendable] = []
@@ -37,6 +41,8 @@ final class ArchiveCatalog: Sendable {
     }
     self.keyPaths = keyPaths
     self.store = store
+    self.passesDamage = passesDamage
+    showsKey = keyCoder.shown
     hasSortedKeys = keyCoder.keepsOrder && Element.ID.self is any ArchiveIndexable.Type
     isKey = { keys.contains($0) }
     keyBytes = { try ($0 as? Element.ID).map { try keyCoder.own($0).allForms } ?? [] }
@@ -66,12 +72,29 @@ final class ArchiveCatalog: Sendable {
   /// Counts rows up to a limit, without looking at elements.
   func count(_ path: ArchivePath, upTo limit: Int) throws -> Int {
     var count = 0
-    let route = ArchiveRoute()
     for range in path.ranges where count < limit {
       count += try store.count(
-        route.selection(range, of: path, descends: false), upTo: limit - count)
+        selection(range, of: path, descends: false), upTo: limit - count)
     }
     return count
+  }
+
+  /// Selects all elements.
+  func selection() -> StoreSelection {
+    var selection = StoreSelection()
+    selection.refusesDamage = !passesDamage
+    selection.showsKey = showsKey
+    return selection
+  }
+
+  func selection(_ range: ArchiveRange, of path: ArchivePath, descends: Bool) -> StoreSelection {
+    var selection = selection()
+    selection.isDescending = descends
+    selection.index = path.index?.number
+    // What an index leads to may be found without it.
+    if path.index != nil { selection.refusesDamage = true }
+    range.apply(to: &selection)
+    return selection
   }
 
   /// How many elements there are in all.

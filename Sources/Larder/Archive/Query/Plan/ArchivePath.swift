@@ -77,13 +77,4 @@ struct ArchiveRoute: Sendable {
     return ArchiveRoute(
       paths: other.paths, needsKeys: true, isComplete: other.isComplete, counted: counted)
   }
-
-  func selection(_ range: ArchiveRange, of path: ArchivePath, descends: Bool) -> StoreSelection {
-    var selection = StoreSelection()
-    selection.isDescending = descends
-    selection.index = path.index?.number
-    selection.refusesDamage = path.index != nil
-    range.apply(to: &selection)
-    return selection
-  }
 }

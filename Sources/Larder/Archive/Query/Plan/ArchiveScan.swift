@@ -21,6 +21,7 @@ struct ArchiveFound {
 @usableFromInline
 final class ArchiveScan {
   private let store: StoreHandle
+  private let catalog: ArchiveCatalog
   private let route: ArchiveRoute
   private let indexFormat: UInt64
   private let expected: Int
@@ -43,10 +44,12 @@ final class ArchiveScan {
   @usableFromInline private(set) var isInOrder = true
 
   fileprivate init(
-    _ store: StoreHandle, _ route: ArchiveRoute, _ indexFormat: UInt64, _ expected: Int,
+    _ store: StoreHandle, _ catalog: ArchiveCatalog, _ route: ArchiveRoute, _ indexFormat: UInt64,
+    _ expected: Int,
     isOfKeys: Bool = false, _ goesOn: @escaping @Sendable () -> Bool
   ) {
     self.store = store
+    self.catalog = catalog
     self.route = route
     self.indexFormat = indexFormat
     self.expected = expected
@@ -110,7 +113,7 @@ final class ArchiveScan {
   /// Selects the next range; nil if there are no more.
   private func nextSelection() -> StoreSelection? {
     guard let (path, range) = nextRange() else { return nil }
-    var selection = route.selection(range, of: path, descends: route.isDescending)
+    var selection = catalog.selection(range, of: path, descends: route.isDescending)
     selection.indexFormat = indexFormat
     selection.isWithoutExpiry = true
     selection.isWithoutValues = isOfKeys
@@ -161,7 +164,7 @@ extension Archive {
   ) throws -> ArchiveScan? {
     if !route.isPlain { return nil }
     let format = try currentFormat(for: route)
-    return ArchiveScan(store, route, format, expected, goesOn)
+    return ArchiveScan(store, catalog, route, format, expected, goesOn)
   }
 
   /// Begins to go over the primary keys of what the route finds, in any order.
@@ -169,7 +172,7 @@ extension Archive {
     _ route: ArchiveRoute, _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> ArchiveScan {
     let format = try currentFormat(for: route)
-    return ArchiveScan(store, route, format, .max, isOfKeys: true, goesOn)
+    return ArchiveScan(store, catalog, route, format, .max, isOfKeys: true, goesOn)
   }
 
   private func currentFormat(for route: ArchiveRoute) throws -> UInt64 {

@@ -181,7 +181,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     _ part: (path: Int, range: ArchiveRange), of path: ArchivePath? = nil, ofKeys: Bool = false
   ) -> StoreSelection {
     let path = path ?? plan.route.paths[part.path]
-    var selection = plan.route.selection(part.range, of: path, descends: !ofKeys && descends)
+    var selection = archive.catalog.selection(
+      part.range, of: path, descends: !ofKeys && descends)
     selection.indexFormat = format
     selection.isWithoutExpiry = true
     selection.isWithoutValues = ofKeys

@@ -8,7 +8,7 @@ extension CBORValue: CustomStringConvertible {
     switch self {
     case .unsigned(let number): "\(number)"
     case .negative(let number): "\(-1 - Int128(number))"
-    case .bytes(let bytes): "h'" + bytes.map(Self.hexadecimal).joined() + "'"
+    case .bytes(let bytes): "h'" + bytes.hexadecimal + "'"
     case .text(let text): Self.quoted(text)
     case .array(let elements): "[" + elements.map(\.description).joined(separator: ", ") + "]"
     case .map(let pairs):
@@ -33,10 +33,6 @@ extension CBORValue: CustomStringConvertible {
     return "\(tag == CBORTag.bignum ? argument : ~argument)"
   }
 
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-  }
-
   /// Quoted as in JSON.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
@@ -47,7 +43,7 @@ extension CBORValue: CustomStringConvertible {
       case "\n": quoted += "\\n"
       case "\r": quoted += "\\r"
       case "\t": quoted += "\\t"
-      case "\0"..<" ": quoted += "\\u00" + hexadecimal(UInt8(scalar.value))
+      case "\0"..<" ": quoted += "\\u00" + [UInt8(scalar.value)].hexadecimal
       default: quoted.unicodeScalars.append(scalar)
       }
     }

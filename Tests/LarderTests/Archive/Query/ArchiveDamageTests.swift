@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// No answer lacks an element that is damaged without saying so.
+struct ArchiveDamageTests {
+  private let place: CitizenPlace
+
+  init() throws { place = try CitizenPlace() }
+
+  /// Three of them, of which the second one is damaged.
+  private func makeDamaged() throws {
+    let text = "to be damaged"
+    let archive = try place.open([
+      Citizen(id: 1, age: 10), Citizen(id: 2, age: 20, tags: [text]), Citizen(id: 3, age: 30),
+    ])
+    try archive.close()
+    let folder = place.directory.file("citizens")
+    #expect(try StoreLog(folder).flip(Data(text.utf8)) == 1)
+    // A short one lies in the index too.
+    try StoreLog.flip(Data(text.utf8), in: folder.appendingPathComponent("data.mdb"))
+  }
+
+  /// Everything that has to look at the damaged element.
+  private static let questions: [(String, @Sendable (Archive<Citizen>) throws -> [Citizen])] = [
+    ("elements", { try $0.elements() }),
+    ("as many as there are", { try $0.elements(limit: 2) }),
+    ("all", { try $0.query.results() }),
+    ("of an index", { try $0.where { $0.age > 10 }.results() }),
+    ("of an index alone", { try $0.where { $0.age == 20 }.results() }),
+    ("by key", { try $0.where { $0.id >= 2 }.results() }),
+    ("filtered", { try $0.filter { $0.age != 10 }.results() }),
+    ("sorted by an index", { try $0.sorted(by: \.age, .reverse).limit(2).results() }),
+    ("sorted", { try $0.sorted(by: \.home.city).results() }),
+    ("the first of some", { [try $0.where { $0.age >= 20 }.first()].compactMap(\.self) }),
+    ("the last of some", { [try $0.where { $0.age <= 20 }.last()].compactMap(\.self) }),
+    ("in a transaction", { try $0.transaction { try $0.query.results() } }),
+    ("pages", { try $0.sorted(by: \.age).page(0, size: 3) }),
+  ]
+
+  @Test func whoeverWouldHaveToLeaveItOutSaysSo() throws {
+    try makeDamaged()
+    let archive = try place.open()
+    for (name, ask) in Self.questions {
+      let failure = #expect(throws: LarderError.self, "\(name)") { try ask(archive) }
+      #expect(failure?.code == .damaged, "\(name)")
+      #expect(failure?.message.contains("with the key 2 is damaged") == true, "\(name)")
+    }
+    #expect(errorCode { try archive.filter { $0.age > 0 }.count() } == .damaged)
+    #expect(errorCode { try archive.ids() } == .damaged)
+    #expect(errorCode { try archive.where { $0.age > 0 }.delete() } == .damaged)
+    #expect(errorCode { try archive.where { $0.age > 0 }.update { $0.age += 1 } } == .damaged)
+    // What is beside it is found, and what is not read counts.
+    #expect(try archive.where { $0.age > 20 }.results().map(\.id) == [3])
+    #expect(try archive.elements(limit: 1).map(\.id) == [1])
+    #expect(try archive.first()?.id == 1)
+    #expect(try archive.query.count() == 3 && archive.count == 3)
+    #expect(try archive.where { $0.age > 10 }.count() == 2)
+  }
+
+  @Test func whatIsOldGoesAllTheSame() throws {
+    try makeDamaged()
+    let archive = try place.open()
+    #expect(errorCode { try archive.deleteAll(olderThan: .seconds(-1)) } == .damaged)
+    #expect(try archive.count == 1)
+  }
+
+  @Test func itIsLeftOutWhereThatIsAskedFor() throws {
+    try makeDamaged()
+    let archive = try place.open { $0.undecodable = .skip }
+    for (name, ask) in Self.questions {
+      let found = try ask(archive).map(\.id)
+      #expect(!found.contains(2), "\(name): \(found)")
+    }
+    #expect(try archive.elements().map(\.id) == [1, 3])
+    #expect(try archive.where { $0.age > 0 }.delete() == 2)
+    #expect(try archive.count == 1)
+  }
+
+  /// It is in none of the new indexes, which are not used therefore.
+  @Test func otherIndexesDoNotHideIt() throws {
+    try makeDamaged()
+    let other = [ArchiveIndex<Citizen>("points", \.points, isUnique: true)]
+    for _ in 0..<2 {
+      let archive = try place.open(indexes: other)
+      #expect(errorCode { try archive.where { $0.points == nil }.results() } == .damaged)
+      #expect(errorCode { try archive.reindex() } == .damaged)
+      #expect(errorCode { try archive.where { $0.points == nil }.count() } == .damaged)
+      try archive.upsert(Citizen(id: 4, points: 5))
+      #expect(errorCode { try archive.upsert(Citizen(id: 5, points: 5)) } == .duplicate)
+      try archive.close()
+    }
+    let archive = try place.open(indexes: other)
+    try archive.delete(id: 2)
+    try archive.reindex()
+    #expect(try archive.where { $0.points == nil }.results().map(\.id) == [1, 3])
+    #expect(try archive.where { $0.points == 5 }.explain().description.contains("points"))
+    #expect(try archive.verify().isIntact)
+  }
+
+  @Test(arguments: [true, false])
+  func whoRemovesOrReplacesItHasAllAnswersAgain(removes: Bool) throws {
+    try makeDamaged()
+    let archive = try place.open()
+    if removes { try archive.delete(id: 2) } else { try archive.upsert(Citizen(id: 2, age: 25)) }
+    for isFlushed in [false, true] {
+      if isFlushed { try archive.flush() }
+      for (name, ask) in Self.questions {
+        #expect(throws: Never.self, "\(name)") { try ask(archive) }
+      }
+      let rest = removes ? [1, 3] : [1, 2, 3]
+      #expect(try archive.elements().map(\.id) == rest)
+      #expect(try archive.where { $0.age > 0 }.results().map(\.id) == rest)
+      #expect(try archive.ids() == rest)
+    }
+  }
+}
