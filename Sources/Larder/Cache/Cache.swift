@@ -61,7 +61,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let gate = CacheLock()
   /// Held by whoever empties the queue, and by removals of everything, behind the gate.
   let drainLock = CacheLock()
-  let clock: CacheClock
+  @usableFromInline let clock: CacheClock
   let onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
   let counters = CacheCounters()
   @usableFromInline let isClosed = Atomic(false)

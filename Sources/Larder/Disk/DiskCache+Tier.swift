@@ -48,6 +48,7 @@ extension DiskCache {
           value: try decode(&entry), cost: company.cost, extendedData: company.extendedData,
           expiration: company.life)
         found?.age = company.age
+        found?.ownExpiration = .some(company.ownExpiration)
         found?.refreshAfter = company.refreshAfter
         if let confirmation { found?.note(confirmation, entry) }
       }
@@ -73,7 +74,7 @@ extension DiskCache {
     return StoreEntryCompany(
       cost: entry.cost,
       extendedData: entry.extended.isEmpty ? nil : Data(copied: entry.extended),
-      life: entry.remainingLife(currentLimits),
+      life: entry.remainingLife(currentLimits), ownExpiration: entry.ownLife,
       age: .nanoseconds(
         max(0, clock.nanoseconds.subtractingReportingOverflow(written).partialValue)),
       refreshAfter: refresh == .max
@@ -169,6 +170,7 @@ struct StoreEntryCompany {
   @usableFromInline var cost: Int?
   @usableFromInline var extendedData: Data?
   @usableFromInline var life: Expiration
+  @usableFromInline var ownExpiration: Expiration?
   @usableFromInline var age: Duration
   @usableFromInline var refreshAfter: Duration?
 }
@@ -203,6 +205,17 @@ extension StoreEntry {
 }
 
 extension StoreEntry {
+  /// How long the entry was given to live; nil: as its store has it.
+  ///
+  /// What lives after it was used is given no longer than it had until its last use and from then.
+  var ownLife: Expiration? {
+    if !hasOwnTimes { return nil }
+    let life = raw.expires_ns.subtractingReportingOverflow(raw.written_ns).partialValue
+    return Expiration(
+      afterWrite: raw.expires_ns == .max ? nil : .nanoseconds(life),
+      afterAccess: idle.map { .nanoseconds($0) })
+  }
+
   /// How long the entry lives from now on, if it is not removed: until a date, so that it does
   /// not live longer where it is copied to, whenever that is done.
   func remainingLife(_ limits: StoreLimits) -> Expiration {

@@ -84,13 +84,15 @@ extension MemoryCache {
       return
     }
     let cost = weigh(key, value, cost)
+    let company = company(of: expiration)
     let expiration = lives.own(expiration, key, value)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     let candidate = beginLocked(hash, &probe, &removedEntries)
     let superseded = loads.isBusy ? loads.supersede(key) : nil
-    let replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
+    let replaced = put(
+      value, key, cost, expiration, candidate, &probe, &removedEntries, with: company)
     end(&probe, &removedEntries)
     if let superseded { superseded.release(value) }
     if let replaced { settle(replaced: replaced, key) }

@@ -168,7 +168,7 @@ extension Cache {
       let permission = await permission(forKey: key, reason: .refresh)
       let value = try await loadAndStore(run, ongoing, key, true, permission) {
         try await load {
-          if let entry { return OldValue(entry) }
+          if let entry { return OldValue(entry, self.clock.date) }
           return await self.old(forKey: key)
         }
       }

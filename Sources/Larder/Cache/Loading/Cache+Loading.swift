@@ -183,7 +183,7 @@ extension Cache {
     let outcome = outcome(of: ongoing, key) { run in
       let permission = permissionNow(forKey: key, reason: .refresh)
       return try loadAndStore(run, ongoing, key, true, permission) {
-        try load { entry.map { OldValue($0) } ?? self.old(forKey: key) }
+        try load { entry.map { OldValue($0, self.clock.date) } ?? self.old(forKey: key) }
       }
     }
     // The failure is counted, and there is a value.

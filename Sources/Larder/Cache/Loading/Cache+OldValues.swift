@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
 public import LarderCore
 
 // What there is under a key although it is time to load it again, or has expired.
@@ -13,7 +14,7 @@ extension Cache {
 
   /// What a load that asks for it gets.
   func old(forKey key: Key) -> OldValue<Value>? {
-    memoryCache.old(forKey: key) ?? expiredEntry(forKey: key).map { OldValue($0) }
+    memoryCache.old(forKey: key) ?? expiredEntry(forKey: key).map { OldValue($0, clock.date) }
   }
 
   /// As the blocking form.
@@ -22,7 +23,7 @@ extension Cache {
     guard memoryCache.keepsExpired, let diskCache else { return nil }
     // Whoever is cancelled wants nothing.
     let entry = try? await diskCache.executor.run { self.expiredEntry(forKey: key) }
-    return entry.flatMap(\.self).map { OldValue($0) }
+    return entry.flatMap(\.self).map { OldValue($0, clock.date) }
   }
 
   /// A value that may be returned although it has expired, when a load failed: not one that
@@ -49,17 +50,33 @@ extension Cache {
 }
 
 extension OldValue {
-  init(_ entry: CacheTierEntry<Value>) {
-    self.init(value: entry.value, extendedData: entry.extendedData)
+  init(_ entry: CacheTierEntry<Value>, _ now: Date) {
+    self.init(
+      value: entry.value, extendedData: entry.extendedData, expiration: entry.own(now),
+      refreshAfter: entry.refreshAfter)
+  }
+}
+
+extension CacheTierEntry {
+  /// How long an entry that was read was given to live; nil: as its tier does by default.
+  @usableFromInline
+  func own(_ now: Date) -> Expiration? {
+    if let ownExpiration { return ownExpiration }
+    // Of a tier that says what is left. What has no end is what it does, as far as anybody knows.
+    guard let expiration, expiration != .never else { return nil }
+    let passed = age ?? .zero
+    let life = expiration.afterWrite ?? expiration.date.map { .seconds($0.timeIntervalSince(now)) }
+    return Expiration(afterWrite: life.map { $0 + passed }, afterAccess: expiration.afterAccess)
   }
 }
 
 extension MemoryCompany {
   /// What goes with an entry of a tier.
   @inlinable
-  init(_ entry: CacheTierEntry<some Sendable>) {
+  init(_ entry: CacheTierEntry<some Sendable>, _ now: Date) {
     self.init(
-      refreshAfter: entry.refreshAfter, age: entry.age ?? .zero, extendedData: entry.extendedData,
+      refreshAfter: entry.refreshAfter, expiration: entry.own(now), age: entry.age ?? .zero,
+      extendedData: entry.extendedData,
       isUnchanged: entry.isUnchanged)
   }
 }

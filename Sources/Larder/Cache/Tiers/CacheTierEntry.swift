@@ -29,6 +29,9 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   public var version: CacheTierVersion?
   /// Read from a disk: whether the tier below has to confirm it before it is used.
   @usableFromInline var isUnconfirmed = false
+  /// Read: how long it was given to live when it was written, or nothing, if the tier knows that;
+  /// else nil.
+  @usableFromInline package var ownExpiration: Expiration??
   /// To be written: whether the value is the one that the cache read.
   @usableFromInline package var isUnchanged = false
 

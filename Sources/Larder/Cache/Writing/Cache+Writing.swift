@@ -194,7 +194,9 @@ extension Cache {
   @inlinable
   func settle(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     forgetAbsence(key)
-    let entry = copyLifetime == nil ? entry : copyForMemory(entry, key)
+    var entry = entry
+    entry.ownExpiration = entry.expiration
+    if copyLifetime != nil { entry = copyForMemory(entry, key) }
     memoryCache.replace(
       with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration,
       company: company(of: entry)
@@ -207,8 +209,8 @@ extension Cache {
   func company(of entry: Entry) -> MemoryCompany? {
     let isBare =
       entry.refreshAfter == nil && entry.age == nil && entry.extendedData == nil
-      && !entry.isUnchanged
-    return isBare ? nil : MemoryCompany(entry)
+      && entry.expiration == nil && !entry.isUnchanged
+    return isBare ? nil : MemoryCompany(entry, clock.date)
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.

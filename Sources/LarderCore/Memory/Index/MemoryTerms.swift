@@ -8,11 +8,29 @@ import Synchronization
 struct MemoryTerms {
   /// When it is time to load the value again, by the index's clock; `Int64.max` for never.
   var due: Int64
-  /// What was stored with the value. A copy of the cache's own: nobody's closure runs where it is
-  /// dropped.
-  var extendedData: Data?
+  /// What was said of this value alone; nil: nothing.
+  var own: MemoryOwnTerms?
 
-  static var none: MemoryTerms { MemoryTerms(due: .max, extendedData: nil) }
+  static var none: MemoryTerms { MemoryTerms(due: .max, own: nil) }
+}
+
+/// What goes with one value alone. Nobody's closure runs where it is dropped.
+final class MemoryOwnTerms: Sendable {
+  /// What was stored with the value: a copy of the cache's own.
+  let extendedData: Data?
+  /// How long after it was written it is to be loaded again; nil: as the cache has it.
+  let refreshAfter: Duration?
+  /// How long it lives; nil: as the cache has it.
+  let expiration: Expiration?
+
+  fileprivate init?(_ company: MemoryCompany) {
+    if company.extendedData == nil, company.refreshAfter == nil, company.expiration == nil {
+      return nil
+    }
+    extendedData = company.extendedData.map { data in data.withUnsafeBytes { Data($0) } }
+    refreshAfter = company.refreshAfter
+    expiration = company.expiration
+  }
 }
 
 /// The same, as who stores a value says it.
@@ -20,6 +38,8 @@ struct MemoryTerms {
 package struct MemoryCompany: Sendable {
   /// How long after it was written it is to be loaded again; nil: as the cache has it.
   var refreshAfter: Duration?
+  /// How long it was given to live, without what has passed of it; nil: as the cache has it.
+  var expiration: Expiration?
   /// How long ago it was written.
   var age: Duration
   var extendedData: Data?
@@ -28,10 +48,11 @@ package struct MemoryCompany: Sendable {
 
   @usableFromInline
   package init(
-    refreshAfter: Duration? = nil, age: Duration = .zero, extendedData: Data? = nil,
-    isUnchanged: Bool = false
+    refreshAfter: Duration? = nil, expiration: Expiration? = nil, age: Duration = .zero,
+    extendedData: Data? = nil, isUnchanged: Bool = false
   ) {
     self.refreshAfter = refreshAfter
+    self.expiration = expiration
     self.age = age
     self.extendedData = extendedData
     self.isUnchanged = isUnchanged
@@ -45,6 +66,12 @@ extension MemoryCache {
   /// Whether values are kept for loads that fail.
   package var keepsExpired: Bool { grace > 0 }
 
+  /// What goes with a value that was given a life of its own.
+  @inlinable @inline(__always)
+  func company(of expiration: Expiration?) -> MemoryCompany? {
+    expiration == nil || !index.hasTerms ? nil : MemoryCompany(expiration: expiration)
+  }
+
   /// Notes what goes with a value that is being written; nil for what the cache has for all.
   @usableFromInline
   func setTerms(_ payload: UnsafeMutableRawPointer, _ company: MemoryCompany?) {
@@ -55,10 +82,8 @@ extension MemoryCache {
       let (due, overflows) = index.now.addingReportingOverflow(rest)
       terms.due = overflows ? (rest < 0 ? .min : .max) : due
     }
-    if let data = company?.extendedData {
-      hasExtendedData.store(true, ordering: .relaxed)
-      terms.extendedData = data.withUnsafeBytes { Data($0) }
-    }
+    terms.own = company.flatMap { MemoryOwnTerms($0) }
+    if terms.own?.extendedData != nil { hasExtendedData.store(true, ordering: .relaxed) }
     index.terms(of: payload).pointee = terms
   }
 }

@@ -83,7 +83,8 @@ extension LoadedValue: Hashable where Value: Hashable {}
 extension MemoryCompany {
   init(of loaded: LoadedValue<some Sendable>) {
     self.init(
-      refreshAfter: loaded.refreshAfter, extendedData: loaded.extendedData,
+      refreshAfter: loaded.refreshAfter, expiration: loaded.expiration,
+      extendedData: loaded.extendedData,
       isUnchanged: loaded.isUnchanged)
   }
 }

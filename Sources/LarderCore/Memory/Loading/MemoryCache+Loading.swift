@@ -335,7 +335,10 @@ extension MemoryCache {
     var old: OldValue<Value>?
     let candidate = beginLocked(hash, &probe, &removedEntries)
     if let entry = match(key, candidate, &probe), !index.isOver(&probe, grace: grace) {
-      old = OldValue(value: entry.pointee.value, extendedData: extendedData(of: entry))
+      let own = index.hasTerms ? index.terms(of: entry).pointee.own : nil
+      old = OldValue(
+        value: entry.pointee.value, extendedData: own?.extendedData, expiration: own?.expiration,
+        refreshAfter: own?.refreshAfter)
     }
     end(&probe, &removedEntries)
     settle(&removedEntries)
@@ -343,7 +346,7 @@ extension MemoryCache {
   }
 
   private func extendedData(of entry: UnsafeMutableRawPointer) -> Data? {
-    index.hasTerms ? index.terms(of: entry).pointee.extendedData : nil
+    index.hasTerms ? index.terms(of: entry).pointee.own?.extendedData : nil
   }
 
   /// As ``value(forKey:)``, with what was stored with it.

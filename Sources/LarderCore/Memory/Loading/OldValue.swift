@@ -21,6 +21,10 @@ public struct OldValue<Value: Sendable>: Sendable {
   public let value: Value
   /// What was stored with it; nil if there is nothing.
   public let extendedData: Data?
+  /// How long it was given to live when it was written; nil: as the cache has it.
+  public let expiration: Expiration?
+  /// How long after it was written it was to be loaded again; nil: as the cache has it.
+  public let refreshAfter: Duration?
 
   /// Describes what there is.
   ///
@@ -29,10 +33,17 @@ public struct OldValue<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - value: The value.
   ///   - extendedData: What was stored with it; nil for nothing.
+  ///   - expiration: How long it was given to live; nil: as the cache has it.
+  ///   - refreshAfter: After how long it was to be loaded again; nil: as the cache has it.
   /// - Complexity: O(1).
-  public init(value: Value, extendedData: Data? = nil) {
+  public init(
+    value: Value, extendedData: Data? = nil, expiration: Expiration? = nil,
+    refreshAfter: Duration? = nil
+  ) {
     self.value = value
     self.extendedData = extendedData
+    self.expiration = expiration
+    self.refreshAfter = refreshAfter
   }
 
   /// Says that the value is still right: it stays, and is as one that was written now.
@@ -40,8 +51,8 @@ public struct OldValue<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - cost: What the entry weighs; nil: as the cache has it.
   ///   - extendedData: What is kept with the value from now on; nil: what was.
-  ///   - expiration: How long it lives from now on; nil: as the cache has it.
-  ///   - refreshAfter: How long after now it is to be loaded again; nil: as the cache has it.
+  ///   - expiration: How long it lives from now on; nil: as long as when it was written.
+  ///   - refreshAfter: How long after now it is to be loaded again; nil: as when it was written.
   /// - Returns: What a load gives.
   /// - Complexity: O(1).
   public func unchanged(
@@ -49,8 +60,8 @@ public struct OldValue<Value: Sendable>: Sendable {
     refreshAfter: Duration? = nil
   ) -> LoadedValue<Value> {
     var loaded = LoadedValue(
-      value, cost: cost, extendedData: extendedData ?? self.extendedData, expiration: expiration,
-      refreshAfter: refreshAfter)
+      value, cost: cost, extendedData: extendedData ?? self.extendedData,
+      expiration: expiration ?? self.expiration, refreshAfter: refreshAfter ?? self.refreshAfter)
     // Other data are written with the value.
     loaded.isUnchanged = extendedData == nil || extendedData == self.extendedData
     return loaded

@@ -29,15 +29,18 @@ struct OldValueTests {
     #expect(first == "one")
     clock.advance(5)
     let second = try load(cache) {
-      #expect($0 == OldValue(value: "one", extendedData: Data([1])))
+      #expect(
+        $0 == OldValue(value: "one", extendedData: Data([1]), refreshAfter: .seconds(5)))
       return $0?.unchanged(extendedData: Data([2])) ?? LoadedValue("lost")
     }
-    clock.advance(9)
+    // As long as before.
+    clock.advance(4)
     #expect(try await cache.value(forKey: 1) { _ in LoadedValue("early") } == "one")
     clock.advance(1)
     // In the background.
     let third = try await cache.value(forKey: 1) { old in
-      #expect(old == OldValue(value: "one", extendedData: Data([2])))
+      #expect(
+        old == OldValue(value: "one", extendedData: Data([2]), refreshAfter: .seconds(5)))
       return LoadedValue("two")
     }
     #expect(second == "one" && third == "one")
@@ -47,6 +50,43 @@ struct OldValueTests {
     // Renewed with other data, it was written again.
     #expect(ear.all.map(\.value) == ["one", "one", "two"])
     #expect(cache.contradiction() == nil)
+  }
+
+  /// Or a value that was given a short life would have that of the cache, or none.
+  @Test(arguments: [true, false])
+  func whatItHadOfItsOwnItHasAgain(isLoaded: Bool) throws {
+    let cache = makeCache {
+      $0.clock = clock.clock
+      $0.expiration = .seconds(1000)
+      $0.refreshAfter = .seconds(500)
+      $0.staleIfError = .seconds(100)
+    }
+    if isLoaded {
+      _ = try load(cache) { _ in LoadedValue("one", expiration: .seconds(10)) }
+    } else {
+      cache.set("one", forKey: 1, expiration: .seconds(10))
+    }
+    for _ in 0..<3 {
+      clock.advance(9)
+      #expect(cache[1] == "one")
+      clock.advance(1)
+      #expect(cache[1] == nil)
+      let value = try load(cache) { old in
+        #expect(old == OldValue(value: "one", expiration: .seconds(10)))
+        return try #require(old).unchanged()
+      }
+      #expect(value == "one")
+    }
+    // Its own no longer.
+    clock.advance(10)
+    _ = try load(cache) { try #require($0).unchanged(expiration: .never) }
+    clock.advance(499)
+    #expect(cache[1] == "one")
+    cache[1] = "two"
+    clock.advance(999)
+    #expect(cache[1] == "two")
+    clock.advance(1)
+    #expect(cache[1] == nil)
   }
 
   @Test func expiredValueIsRenewedWhileItIsKept() throws {

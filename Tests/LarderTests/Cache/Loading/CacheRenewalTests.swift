@@ -103,12 +103,62 @@ struct CacheRenewalTests {
     }
   }
 
-  @Test func anotherTimeOfItsOwnIsRenewed() throws {
+  /// Or what was given a short life would have that of the cache, or none.
+  @Test(arguments: [true, false], [true, false])
+  func whatItHadOfItsOwnItHasAgain(isInMemory: Bool, saysSo: Bool) throws {
     let cache = try makeCache()
     let first = LoadedValue("one", extendedData: tag, expiration: .seconds(30))
     let (before, after) = try renew(cache, after: 30, first) {
-      $0.unchanged(expiration: .seconds(30))
+      saysSo ? $0.unchanged(expiration: .seconds(30)) : $0.unchanged()
     }
     #expect(after.version == before.version && after.expires == before.written + 60)
+    for number in 3..<6 {
+      if !isInMemory { cache.memoryCache.removeAll() }
+      clock.advance(30)
+      #expect(try cache.value(forKey: 1) { try #require($0).unchanged() } == "one")
+      let again = try #require(try cache.diskCache?.info(forKey: 1))
+      #expect(
+        again.version == before.version && again.expires == before.written + Double(number) * 30)
+    }
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func whatWasToBeAskedForSoonerIsSoAgain(isInMemory: Bool, isReopened: Bool) throws {
+    var cache = try makeCache { $0.memory.refreshAfter = .seconds(50) }
+    let first = LoadedValue("one", extendedData: tag, refreshAfter: .seconds(20))
+    _ = try cache.value(forKey: 1) { _ in first }
+    for _ in 0..<3 {
+      clock.advance(20)
+      if isReopened {
+        try cache.close()
+        cache = try makeCache { $0.memory.refreshAfter = .seconds(50) }
+      }
+      if !isInMemory { cache.memoryCache.removeAll() }
+      let value = try cache.value(forKey: 1) { old in
+        #expect(old?.refreshAfter == .seconds(20) && old?.expiration == nil)
+        return try #require(old).unchanged()
+      }
+      #expect(value == "one")
+    }
+    clock.advance(19)
+    #expect(try cache.value(forKey: 1) { _ in LoadedValue("early") } == "one")
+    clock.advance(1)
+    #expect(try cache.value(forKey: 1) { _ in LoadedValue("due") } == "due")
+  }
+
+  @Test func whatIsNeverToExpireNeverDoes() throws {
+    let cache = try makeCache { $0.memory.refreshAfter = .seconds(50) }
+    _ = try cache.value(forKey: 1) { _ in
+      LoadedValue("one", extendedData: tag, expiration: .never)
+    }
+    clock.advance(60)
+    #expect(try cache.value(forKey: 1) { try #require($0).unchanged() } == "one")
+    #expect(try cache.diskCache?.info(forKey: 1)?.expires == nil)
+    cache.memoryCache.removeAll()
+    clock.advance(60)
+    #expect(try cache.value(forKey: 1) { try #require($0).unchanged() } == "one")
+    #expect(try cache.diskCache?.info(forKey: 1)?.expires == nil)
+    clock.advance(1000)
+    #expect(try cache.value(forKey: 1) == "one")
   }
 }
