@@ -10,7 +10,7 @@
     /// Brings what waits in memory to where it belongs. Does nothing by default.
     ///
     /// - Throws: What went wrong; the store is synced and closed all the same.
-    func flush() async throws
+    func checkpoint() async throws
 
     /// Makes everything that was written survive a power cut. Does nothing by default.
     ///
@@ -27,12 +27,26 @@
     /// Does nothing.
     ///
     /// - Complexity: O(1).
-    public func flush() async throws {}
+    public func checkpoint() async throws {}
 
     /// Does nothing.
     ///
     /// - Complexity: O(1).
     public func sync() async throws {}
+  }
+
+  extension ServiceStore where Self: FolderStore {
+    /// As any store in a folder: runs a checkpoint.
+    ///
+    /// - Throws: As the store's own form.
+    /// - Complexity: As the store's own form.
+    public func checkpoint() async throws { try await (self as any FolderStore).checkpoint() }
+
+    /// As any store in a folder: makes everything that was written survive a power cut.
+    ///
+    /// - Throws: As the store's own form.
+    /// - Complexity: As the store's own form.
+    public func sync() async throws { try await (self as any FolderStore).sync() }
   }
 
   extension MessageLog: ServiceStore {}

@@ -53,7 +53,7 @@
     }
 
     private enum Step: String, CaseIterable {
-      case flush, sync, close
+      case checkpoint, sync, close
     }
 
     private func shutDown() async -> (any Error)? {
@@ -85,7 +85,7 @@
       let work = Task.detached {
         do {
           switch step {
-          case .flush: try await store.flush()
+          case .checkpoint: try await store.checkpoint()
           case .sync: try await store.sync()
           case .close: try await store.close()
           }

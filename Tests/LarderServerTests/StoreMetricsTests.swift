@@ -71,10 +71,10 @@
         _ = try await cache.value(forKey: key) { Data(count: 1000) }
         _ = try await cache.value(forKey: key)
       }
-      try await cache.flush()
+      try await cache.drain()
       cache.memoryCache.removeAll()
       _ = try await cache.value(forKey: 1)
-      try await cache.diskCache?.flush()
+      try await cache.diskCache?.checkpoint()
       metrics.sample()
       let statistics = cache.statistics
       let tier = try #require(statistics.tiers.first)

@@ -17,7 +17,7 @@
       var hangs: String?
       var fails: String?
 
-      func flush() async throws { try await note("flush") }
+      func checkpoint() async throws { try await note("flush") }
       func sync() async throws { try await note("sync") }
       func close() async throws { try await note("close") }
 

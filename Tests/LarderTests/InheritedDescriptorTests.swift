@@ -15,7 +15,7 @@ struct InheritedDescriptorTests {
     try log.append("message", durability: .power)
     let cache = try DiskCache<String, Data>(path: directory.file("cache").path)
     try cache.set(Data(count: 100_000), forKey: "key")
-    try cache.flush()
+    try cache.checkpoint()
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.isReadOnly = true
     let reader = try DiskCache<String, Data>(

@@ -124,7 +124,7 @@ final class Album {
   /// All that is there is right, and all that was used lately is there: within so much of the
   /// limit. A kill loses reads, so then it is less.
   func checkAll(_ moment: String, share: Double) throws {
-    try cache.flush()
+    try cache.checkpoint()
     var there = Set<Int>()
     for id in pictures.indices {
       guard let data = try cache.peek(forKey: Images.address(id)) else { continue }

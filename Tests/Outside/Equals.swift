@@ -73,7 +73,7 @@ enum Equals {
         found == expected, promise,
         "\(what): \(found ?? "nothing") in place of \(expected ?? "nothing"), \(moment)")
     }
-    func flush() throws { if flushes { try shelf.flush() } }
+    func flush() throws { if flushes { try shelf.checkpoint() } }
     try shelf.set("0", unlike)
     try shelf.set("1", one)
     try flush()
@@ -139,7 +139,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
   var set: (String, Key) throws -> Void = { _, _ in }
   var remove: (Key) throws -> Void = { _ in }
   var count: () throws -> Int = { 0 }
-  var flush: () throws -> Void = {}
+  var checkpoint: () throws -> Void = {}
   var close: () throws -> Void = {}
   private let open: (Shelf) throws -> Void
 
@@ -160,7 +160,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.set = { try cache.set($0, forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
       shelf.count = { try cache.totalCount }
-      shelf.flush = { try cache.flush() }
+      shelf.checkpoint = { try cache.checkpoint() }
       shelf.close = { try cache.close() }
     }
   }
@@ -173,8 +173,8 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.remove = { try cache.remove(forKey: $0) }
       shelf.count = { try cache.diskCache?.totalCount ?? 0 }
       // A reader finds it on disk then, and not in memory.
-      shelf.flush = {
-        try cache.diskCache?.flush()
+      shelf.checkpoint = {
+        try cache.diskCache?.checkpoint()
         cache.memoryCache.removeAll()
       }
       shelf.close = { try cache.close() }
@@ -188,7 +188,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.set = { try cache.setValues([Data($0.utf8)], forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
       shelf.count = { try cache.count }
-      shelf.flush = { try cache.flush() }
+      shelf.checkpoint = { try cache.checkpoint() }
       shelf.close = { try cache.close() }
     }
   }
@@ -200,7 +200,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.set = { try archive.upsert(Item(id: $1, text: $0)) }
       shelf.remove = { try archive.delete(id: $0) }
       shelf.count = { try archive.count }
-      shelf.flush = { try archive.flush() }
+      shelf.checkpoint = { try archive.checkpoint() }
       shelf.close = { try archive.close() }
     }
   }

@@ -109,7 +109,7 @@ enum Images {
       path: session.path("hot"), configuration: limited(limit))
     var stream = Stream(limit: limit, hotCount: 300)
     try stream.fill { try cache.set($0.bytes(count: $1), forKey: address($0.id)) }
-    try cache.flush()
+    try cache.checkpoint()
     let rate = Rate(perSecond: 20_000)
     let news = session.isLong ? 30_000 : 2_500
     var missed = 0
@@ -123,7 +123,7 @@ enum Images {
       rate.wait(until: number * 20)
       if number % 256 == 0 { try Album.checkLimits(cache, limit, "hot set") }
     }
-    try cache.flush()
+    try cache.checkpoint()
     let left = try (0..<stream.hotCount).filter { try cache.contains(address($0)) }.count
     let dropped = try cache.statistics.usesDropped
     say("hot set: \(left) of 300 left, \(missed) misses, \(dropped) uses dropped")
@@ -161,9 +161,9 @@ enum Images {
       try Album.checkLimits(disk, limit, "two tiers")
       peak.see(Machine.resident)
     }
-    try cache.flush()
+    try cache.checkpoint()
     if let disk = cache.diskCache {
-      try disk.flush()
+      try disk.checkpoint()
       let left = try (0..<stream.hotCount).filter { try disk.contains(address($0)) }.count
       let hits = cache.statistics.memory.hits
       expect(
@@ -204,7 +204,7 @@ enum Images {
         peak.see(Machine.resident)
       }
     }
-    try cache.flush()
+    try cache.checkpoint()
     let wrong = kept.enumerated().filter { Stamp($1) != Stamp(id: $0, version: 1) }.count
     expect(
       wrong == 0 && kept.count == keptCount, "A value that is kept stays as it was",

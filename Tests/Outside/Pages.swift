@@ -66,7 +66,7 @@ enum Pages {
     }
     expect(try !cache.remove(forKey: key(0)), "remove says whether there was one", "0 twice")
     try figures("removed before a checkpoint", 70, 50, 50..<120)
-    try cache.flush()
+    try cache.checkpoint()
     try figures("after a checkpoint", 70, 50, 50..<120)
   }
 

@@ -36,7 +36,7 @@ struct Remains: Sendable {
       let cache = try DiskCache<String, Data>(path: path)
       try write(
         { try cache.set(bytes($0, $1), forKey: Images.address($0)) },
-        { try cache.remove(forKey: Images.address($0)) }, { try cache.flush() })
+        { try cache.remove(forKey: Images.address($0)) }, { try cache.checkpoint() })
       return cache
     },
     read: { path, finding in
@@ -60,7 +60,7 @@ struct Remains: Sendable {
       let cache = try Cache<Int, Data>(path: path)
       try write(
         { try cache.set(bytes($0, $1), forKey: $0) }, { try cache.remove(forKey: $0) },
-        { try cache.diskCache?.flush() })
+        { try cache.diskCache?.checkpoint() })
       return cache
     },
     read: { path, finding in
@@ -83,7 +83,7 @@ struct Remains: Sendable {
       let archive = try Archive<Library.Track>(path: path, indexes: Library.indexes)
       try write(
         { try archive.upsert(Library.Track($0, $1)) }, { try archive.delete(id: $0) },
-        { try archive.flush() })
+        { try archive.checkpoint() })
       return archive
     },
     read: { path, finding in
@@ -112,7 +112,7 @@ struct Remains: Sendable {
       let cache = try EntryCache<String>(path: path, valueCount: 2)
       try write(
         { try cache.setValues([bytes($0, $1), bytes($0 + 1_000, $1)], forKey: "\($0)") },
-        { try cache.remove(forKey: "\($0)") }, { try cache.flush() })
+        { try cache.remove(forKey: "\($0)") }, { try cache.checkpoint() })
       return cache
     },
     read: { path, finding in

@@ -57,7 +57,7 @@ enum Sessions {
     let path = session.path("read")
     let cache = try DiskCache(path: path, configuration: configuration)
     for key in 0..<1000 { try cache.set(Data([1]), forKey: key) }
-    try cache.flush()
+    try cache.checkpoint()
     let before = try cache.statistics.flushes
     for key in 0..<100 { _ = try cache.value(forKey: key) }
     let deadline = Deadline(seconds: 30)
@@ -68,7 +68,7 @@ enum Sessions {
     try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
     let copy = try DiskCache(path: path + ".copy", configuration: configuration)
     for key in 1000..<1900 { try copy.set(Data([2]), forKey: key) }
-    try copy.flush()
+    try copy.checkpoint()
     let kept = try (0..<100).filter { try copy.contains($0) }.count
     expect(
       kept == 100, "Reads count without a write", "\(100 - kept) of 100 that were read went first")
@@ -83,7 +83,7 @@ enum Sessions {
     let keys = (100..<400).map { start + "\($0)" }
     for (number, key) in keys.enumerated() { try cache.set(number, forKey: key) }
     for round in 0..<20 {
-      if round == 10 { try cache.flush() }
+      if round == 10 { try cache.checkpoint() }
       let bounds = [dice.below(300), dice.below(300)].sorted()
       let expected = Array(keys[bounds[0]..<bounds[1]])
       let found = try cache.keys(.range(keys[bounds[0]]..<keys[bounds[1]])).sorted()
@@ -100,7 +100,7 @@ enum Sessions {
     let cache = try DiskCache(path: session.path("large"), configuration: configuration)
     for key in 0..<150 { try cache.set(Data(count: 100_000), forKey: key) }
     try cache.set(Data(count: 25_000_000), forKey: 1000)
-    try cache.flush()
+    try cache.checkpoint()
     let left = try cache.totalCount
     expect(
       left == 150, "A value above the limit is evicted alone", "\(left) of 150 others are left")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-public import Foundation
+import Foundation
 public import LarderCore
 public import Synchronization
 
@@ -90,7 +90,6 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   let batchLimit: Int
   /// Whether something was accessed since the last flush that looked at it.
   @usableFromInline let hasAccesses = Atomic(false)
-  let wasClosed = Atomic(false)
 
   /// Opens the archive, and brings its indexes up to date.
   init(
@@ -158,16 +157,28 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       try useIndexes(there.number)
     }
   }
-
-  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
-  ///
-  /// - Complexity: O(1).
-  public var directoryURL: URL {
-    URL(fileURLWithPath: store.folder.location, isDirectory: true)
-  }
 }
 
-extension Archive: CustomStringConvertible {
+extension Archive: FolderStore {
+  /// The library's own way to the store, of no use to programs.
+  public var access: StoreAccess {
+    var access = StoreAccess(store, executor)
+    access.closing = { [memory, changes] close in
+      memory.removeAll()
+      // Those who observe a query run into `.closed`, and end.
+      defer { changes.notify() }
+      try close()
+    }
+    access.resuming = { [store, memory, room, changes] resume in
+      guard store.suspension.isSuspended else { return try resume() }
+      memory.removeAll()
+      try resume()
+      room.forget()
+      changes.notify()
+    }
+    return access
+  }
+
   /// The type, the object and the folder, as in
   /// `<Archive<User>: 0x5581> (/var/cache/users)`.
   public var description: String {

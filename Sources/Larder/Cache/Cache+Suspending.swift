@@ -31,7 +31,7 @@ extension Cache {
     defer { suspensionLock.unlock() }
     if suspended.load(ordering: .acquiring) { return }
     var failure: (any Error)?
-    do { try await drain() } catch { failure = error }
+    do { try await drainQueue() } catch { failure = error }
     suspended.store(true, ordering: .releasing)
     let state = diskState
     lastDiskState.withLock { $0 = state }

@@ -16,7 +16,7 @@ extension DiskCache {
   ///   now and then, and gives back whether to go on. The entries are gone before it is
   ///   called first; segments that are left are deleted in the background.
   /// - Throws: `CancellationError` if `progress` said so; as `removeAll()`.
-  /// - Complexity: O(segments), and as `flush()`.
+  /// - Complexity: O(segments), and as `checkpoint()`.
   public func removeAll(progress: (_ done: UInt64, _ total: UInt64) -> Bool) throws {
     try withoutActuallyEscaping(progress) { try store.removeAll(progress: $0) }
   }
@@ -64,7 +64,7 @@ extension DiskCache {
   ///   now and then, and gives back whether to go on. It is not asked any more when the
   ///   task is cancelled.
   /// - Throws: `CancellationError`; `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
-  /// - Complexity: O(segments), and as `flush()`.
+  /// - Complexity: O(segments), and as `checkpoint()`.
   public func removeAll(
     progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Bool
   ) async throws {

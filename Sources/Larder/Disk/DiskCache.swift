@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-public import Foundation
 public import LarderCore
 public import Synchronization
 
@@ -133,16 +132,12 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     get { settings.withLock { $0.name } }
     set { settings.withLock { $0.name = newValue } }
   }
-
-  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
-  ///
-  /// - Complexity: O(1).
-  public var directoryURL: URL {
-    URL(fileURLWithPath: store.folder.location, isDirectory: true)
-  }
 }
 
-extension DiskCache: CustomStringConvertible {
+extension DiskCache: FolderStore {
+  /// The library's own way to the store, of no use to programs.
+  public var access: StoreAccess { StoreAccess(store, executor) }
+
   /// The type, the object, the name and the folder, as in
   /// `<DiskCache<Int, String>: 0x5581> (users: /var/cache/users)`.
   public var description: String {

@@ -7,9 +7,9 @@ extension EntryCache {
   /// The most bytes that the values of all entries have together. 0 and less: none that
   /// has any. `Int.max`: no limit.
   ///
-  /// What is too much leaves with the next flush, the least recently used first; `flush()`
-  /// does that at once. A change is of no effect on a cache that is closed or was opened
-  /// for reading only.
+  /// What is too much leaves with the next checkpoint, the least recently used first;
+  /// `checkpoint()` runs one at once. A change is of no effect on a cache that is closed or was
+  /// opened for reading only.
   ///
   /// - Complexity: O(1).
   public var byteLimit: Int {

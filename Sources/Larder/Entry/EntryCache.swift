@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-public import Foundation
 public import LarderCore
+import Synchronization
 
 /// Entries of several values under one key each, in a folder, within a limit of bytes, the
 /// least recently used leaving first.
@@ -76,13 +76,6 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   /// - Complexity: O(1).
   public var path: String { store.path }
 
-  /// The folder as a URL, which is absolute: a relative path means what it did at opening.
-  ///
-  /// - Complexity: O(1).
-  public var directoryURL: URL {
-    URL(fileURLWithPath: store.handle.folder.location, isDirectory: true)
-  }
-
   /// How many values each entry has.
   ///
   /// - Complexity: O(1).
@@ -109,7 +102,19 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   public var isReadOnly: Bool { store.isReadOnly }
 }
 
-extension EntryCache: CustomStringConvertible {
+extension EntryCache: FolderStore {
+  /// The library's own way to the store, of no use to programs.
+  public var access: StoreAccess {
+    var access = StoreAccess(store.handle, store.executor)
+    access.closing = { [editing = store.editing] close in
+      editing.close()
+      try close()
+    }
+    access.deletesOthers = { EntrySpool.clean($0) }
+    access.unreadable = store.unreadable.load(ordering: .relaxed)
+    return access
+  }
+
   /// The type, the object and the folder, as in
   /// `<EntryCache<String>: 0x5581> (2 values, version 1: /var/cache/pages)`.
   public var description: String {

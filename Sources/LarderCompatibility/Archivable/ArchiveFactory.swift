@@ -95,7 +95,7 @@ public final class ArchiveFactory: Sendable {
   /// Closes all archives; those that are asked for later are opened again.
   ///
   /// - Throws: The first error of any of them; all are closed all the same.
-  /// - Complexity: As that of `flush()` for each.
+  /// - Complexity: As that of `checkpoint()` for each.
   public func closeAll() throws {
     let slots = slots.withLock { Array($0.values) }
     var failure: (any Error)?
@@ -116,7 +116,7 @@ public final class ArchiveFactory: Sendable {
   ///
   /// - Parameter calls: What calls do until the archives are resumed; they fail by default.
   /// - Throws: The first error of any of them; all are suspended all the same.
-  /// - Complexity: As that of `flush()` for each.
+  /// - Complexity: As that of `checkpoint()` for each.
   public func suspendAll(calls: SuspendedCalls = .fail) throws {
     try forEachArchive { try $0.suspendBlocking(calls) }
   }

@@ -39,11 +39,8 @@ struct PathTests {
   private static func goesByAPath(_ line: Substring) -> Bool {
     if line.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") { return false }
     // A URL is for who asks where the folder is.
-    if line == "    URL(fileURLWithPath: store.folder.location, isDirectory: true)" { return false }
-    if line == "    URL(fileURLWithPath: store.handle.folder.location, isDirectory: true)" {
-      return false
-    }
-    return path.isFound(in: line)
+    let url = "    URL(fileURLWithPath: access.handle.folder.location, isDirectory: true)"
+    return line != url && path.isFound(in: line)
   }
 
   @Test(arguments: [

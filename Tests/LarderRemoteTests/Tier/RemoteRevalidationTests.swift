@@ -204,7 +204,7 @@
       _ = try await cache.value(forKey: "c") { "1" }
       _ = try await cache.values(forKeys: ["d", "e"]) { _ in ["d": "1", "e": "1"] }
       try await cache.update(forKey: "a") { $0 = "2" }
-      try await cache.flush()
+      try await cache.checkpoint()
       try await cache.update(forKey: "b") { $0 = "2" }
       try await machine.restart()
       for key in ["a", "b", "c", "d", "e"] {

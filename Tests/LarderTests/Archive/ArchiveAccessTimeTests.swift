@@ -17,7 +17,7 @@ struct ArchiveAccessTimeTests {
     try archive.upsert(ArchivePerson(1))
     #expect(try archive.latestAccessTime(of: 1) == place.clock.date)
     place.clock.advance(5)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try archive.latestAccessTime(of: 1) == place.clock.date - 5)
     try archive.upsert(ArchivePerson(1, name: "again"))
     #expect(try archive.latestAccessTime(of: 1) == place.clock.date)

@@ -33,7 +33,7 @@ struct ArchiveAsyncTests {
     #expect(try await archive.deleteAll(olderThan: .seconds(1)) == 0)
     #expect(try await archive.deleteExpired() == 0)
     try await archive.setMaximumDiskSize(1.megabytes)
-    try await archive.flush()
+    try await archive.checkpoint()
     try await archive.sync()
     #expect(try await archive.verify().isIntact)
     try await archive.deleteAll()

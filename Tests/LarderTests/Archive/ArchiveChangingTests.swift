@@ -98,7 +98,7 @@ struct ArchiveChangingTests {
   @Test(arguments: [true, false])
   func allThatMeetAConditionAreChanged(isFlushed: Bool) throws {
     let archive = try filled(100)
-    if isFlushed { try archive.flush() }
+    if isFlushed { try archive.checkpoint() }
     #expect(try archive.update(where: { $0.age < 3 }) { $0.name = "young" } == 30)
     #expect(try archive.where { $0.name == "young" }.count() == 30)
     #expect(try archive.update(where: { $0.age == 9 }) { $0.age = -1 } == 10)
@@ -168,7 +168,7 @@ struct ArchiveChangingTests {
   @Test(arguments: [true, false])
   func allThatMeetAConditionAreDeleted(isFlushed: Bool) throws {
     let archive = try filled(100)
-    if isFlushed { try archive.flush() }
+    if isFlushed { try archive.checkpoint() }
     #expect(try archive.delete(where: { $0.age < 3 }) == 30)
     #expect(try archive.element(forID: 0) == nil)
     #expect(try archive.delete(where: { $0.name.contains("body") && $0.age == 9 }) == 10)

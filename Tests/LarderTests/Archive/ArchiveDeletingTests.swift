@@ -46,7 +46,7 @@ struct ArchiveDeletingTests {
 
   @Test func moreThanABatchHoldsGo() throws {
     let archive = try filled(3000)
-    try archive.flush()
+    try archive.checkpoint()
     try archive.delete(ids: 1...2999)
     #expect(try ids(archive) == [3000])
     #expect(try archive.verify().isIntact)
@@ -54,7 +54,7 @@ struct ArchiveDeletingTests {
 
   @Test func everythingGoesAndTheArchiveGoesOn() throws {
     let archive = try filled(100)
-    try archive.flush()
+    try archive.checkpoint()
     try archive.deleteAll()
     #expect(try archive.isEmpty)
     #expect(try archive.currentDiskSize == .zero)

@@ -28,7 +28,7 @@ struct ArchiveMaintenanceTests {
     #expect(errorCode { try archive.deleteAll() } == .closed)
     #expect(errorCode { try archive.deleteAll(olderThan: .zero) } == .closed)
     #expect(errorCode { try archive.latestAccessTime(of: 1) } == .closed)
-    #expect(errorCode { try archive.flush() } == .closed)
+    #expect(errorCode { try archive.checkpoint() } == .closed)
     #expect(errorCode { try archive.count } == .closed)
     #expect(errorCode { try archive.verify() } == .closed)
     #expect(try place.openPersons().element(forID: 1) != nil)
@@ -40,7 +40,7 @@ struct ArchiveMaintenanceTests {
     #expect(try archive.statistics.pendingCount == 10)
     try archive.sync()
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try archive.statistics.pendingCount == 0)
     try archive.upsert(ArchivePerson(11), durability: .power)
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
@@ -53,7 +53,7 @@ struct ArchiveMaintenanceTests {
   @Test func deletingTakesTheFilesAndTheFolder() throws {
     let archive = try place.openBlocks { $0.inlineThreshold = 0 }
     for number in 0..<5 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
-    try archive.flush()
+    try archive.checkpoint()
     try archive.destroy()
     #expect(try place.directory.names == [])
     #expect(archive.isClosed)
@@ -74,9 +74,9 @@ struct ArchiveMaintenanceTests {
   @Test func verifyingFindsNothingInASoundArchive() throws {
     let archive = try place.openPersons()
     try archive.upsert(all: (1...50).map { ArchivePerson($0, name: "\($0)", age: $0 % 7) })
-    try archive.flush()
+    try archive.checkpoint()
     for id in 1...20 { _ = try archive.element(forID: id) }
-    try archive.flush()
+    try archive.checkpoint()
     let report = try archive.verify()
     #expect(report.isIntact && report.intact == 50 && report.inconsistencies == 0)
     #expect(throws: CancellationError.self) { try archive.verify { _, _ in false } }

@@ -48,7 +48,7 @@ struct ArchiveModelTests {
         model.people[id]?.age += 1
         if changed != nil { model.accessed[id] = place.clock.date }
         #expect(changed == model.people[id], comment)
-      case 80..<82: try archive.flush()
+      case 80..<82: try archive.checkpoint()
       case 82..<84: archive.maximumMemorySize = .bytes(Int(generator.next() % 2000))
       case 84..<85:
         let age = Int64(generator.next() % 200)

@@ -23,7 +23,7 @@ struct ArchiveTests {
     archive.maximumMemorySize = .zero
     #expect(archive.memoryCount == 0)
     #expect(try archive.element(forID: 1) == ada)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try archive.element(forID: 1) == ada)
   }
 
@@ -92,7 +92,7 @@ struct ArchiveTests {
     try archive.upsert(all: (1...10).map { ArchivePerson($0) })
     let expected = Array((1...10).prefix(max(0, limit)))
     #expect(try archive.elements(limit: limit).map(\.id) == expected)
-    try archive.flush()
+    try archive.checkpoint()
     archive.maximumMemorySize = .zero
     #expect(try archive.elements(limit: limit).map(\.id) == expected)
   }
@@ -104,7 +104,7 @@ struct ArchiveTests {
     try archive.upsert(element)
     #expect(try archive.contains(id: key))
     #expect(try archive.element(forID: key) == element)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try archive.element(forID: key) == element)
     #expect(try archive.elements() == [element])
     try archive.delete(element)

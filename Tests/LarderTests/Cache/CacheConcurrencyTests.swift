@@ -40,7 +40,7 @@ struct CacheConcurrencyTests {
       }
       try await group.waitForAll()
     }
-    try await cache.flush()
+    try await cache.checkpoint()
     for key in 0..<keys {
       #expect(near[key] == rounds)
       #expect(try await cache.diskCache?.value(forKey: key) == rounds)

@@ -178,7 +178,7 @@ struct CacheConfirmationTests {
     try await cache.set(1, forKey: "g", durability: .power)
     try shared.change("h", 1)
     _ = try await cache.value(forKey: "h")
-    try await cache.flush()
+    try await cache.checkpoint()
     for key in "abcdefgh".map(String.init) {
       let version = try onDisk(cache, key)?.version
       #expect(version != nil && version == server.live(key)?.version, "\(key)")
@@ -199,7 +199,7 @@ struct CacheConfirmationTests {
     shared.lateWriteDoor.close()
     let write = Task {
       try await cache.set(1, forKey: "a")
-      try await cache.flush()
+      try await cache.checkpoint()
     }
     await until { shared.lateWriteDoor.waiting == 1 }
     try shared.change("a", 2)

@@ -83,7 +83,7 @@ struct CacheDurabilityTests {
     #expect(tier.keysWritten == [1, 1])
     #expect(tier[1] == "new" && tier.state.withLock { $0.syncs } == 1)
     #expect(cache.memoryCache.peek(forKey: 1) == "new")
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.keysWritten == [1, 1] && cache.statistics.pendingWrites == 0)
   }
 
@@ -105,7 +105,7 @@ struct CacheDurabilityTests {
     #expect(cache.memoryCache.isEmpty)
     #expect(try await cache.value(forKey: 1) == "old")
     #expect(cache.statistics.pendingWrites == 1)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier[1] == "old")
   }
 

@@ -157,10 +157,10 @@ struct CacheHotKeysTests {
     let cache = try await open { $0.clock = clock.clock }
     for key in 0..<10 { try await cache.set("\(key)", forKey: key) }
     clock.advance(59)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(!FileManager.default.fileExists(atPath: file))
     clock.advance(1)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(try hotKeys().count == 10)
     #expect(!FileManager.default.fileExists(atPath: path + "/hot.new"))
     try await cache.close()

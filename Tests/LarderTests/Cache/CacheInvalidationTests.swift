@@ -249,7 +249,7 @@ final class SharedTier: CacheTier {
     await until { cache.statistics.invalidations >= 1 }
     #expect(try await cache.value(forKey: "a") == 1)
     shared.fake.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(shared.fake["a"] == 1)
     try await cache.close()
   }

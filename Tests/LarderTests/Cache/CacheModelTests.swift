@@ -90,7 +90,7 @@ struct CacheModelTests {
       case 84..<88: try load(key)
       case 88..<92: clock.advance(Double(Int.random(in: 1...20, using: &random)))
       case 92..<95: cache.memoryCache.removeAll()
-      case 95: try cache.flush()
+      case 95: try cache.checkpoint()
       case 96:
         let prefix = String(key.prefix(2))
         try cache.remove(prefix: prefix)
@@ -165,7 +165,7 @@ struct CacheModelTests {
 
     /// Everything that is there, and its cost when it comes back into memory.
     func compareAll() throws {
-      try cache.flush()
+      try cache.checkpoint()
       cache.memoryCache.removeAll()
       cache.memoryCache.countLimit = .max
       var cost = 0

@@ -78,7 +78,7 @@ struct CacheSuspendingTests {
     #expect(try await cache.value(forKey: 1) == "later")
     #expect(try await visit { try await $0.value(forKey: 1) } == "1")
     try await cache.resume()
-    try await cache.flush()
+    try await cache.checkpoint()
     try await cache.close()
     #expect(try await visit { try await $0.value(forKey: 1) } == "later")
   }

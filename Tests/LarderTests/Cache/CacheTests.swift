@@ -214,7 +214,7 @@ struct CacheTests {
     for call in [
       { _ = try await cache.value(forKey: 1) }, { _ = try await cache.contains(1) },
       { try await cache.set("two", forKey: 2) }, { try await cache.remove(forKey: 1) },
-      { try await cache.removeAll() }, { try await cache.flush() },
+      { try await cache.removeAll() }, { try await cache.checkpoint() },
       { _ = try await cache.value(forKey: 1) { "loaded" } },
     ] as [() async throws -> Void] {
       do {

@@ -47,7 +47,7 @@ struct CacheUseTests {
     }
     for key in -100 ..< -50 { try cache.set(value(key), forKey: key) }
     for key in -50..<0 { try cache.set(value(key), forKey: key) }
-    try disk.flush()
+    try disk.checkpoint()
     for key in 0..<12_000 {
       // Some ten of them between two checkpoints, each one sooner or later.
       if key.isMultiple(of: 10) {
@@ -58,9 +58,9 @@ struct CacheUseTests {
         try cache.suspend()
         try cache.resume()
       }
-      if key.isMultiple(of: 400) { try disk.flush() }
+      if key.isMultiple(of: 400) { try disk.checkpoint() }
     }
-    try disk.flush()
+    try disk.checkpoint()
     #expect(cache.statistics.tiers[0].hits == 0)
     // Since it was suspended.
     #expect(try disk.statistics.evicted > 4000)
@@ -94,12 +94,12 @@ struct CacheUseTests {
     for key in 1...2 {
       try cache.set(value(key), forKey: key, expiration: .afterAccess(.seconds(10)))
     }
-    try disk.flush()
+    try disk.checkpoint()
     clock.advance(6)
     #expect(try cache.value(forKey: 1) != nil)
     clock.advance(3)
     // Three seconds after the read.
-    try disk.flush()
+    try disk.checkpoint()
     clock.advance(6.9)
     #expect(try disk.peek(forKey: 1) != nil)
     #expect(try disk.peek(forKey: 2) == nil)
@@ -116,7 +116,7 @@ struct CacheUseTests {
       $0.disk.flushInterval = .milliseconds(5)
     }
     try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(10)))
-    try disk.flush()
+    try disk.checkpoint()
     for _ in 1...3 {
       clock.advance(6)
       let flushes = try disk.statistics.flushes
@@ -138,7 +138,7 @@ struct CacheUseTests {
     }
     let (cache, disk) = try open()
     try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(10)))
-    try disk.flush()
+    try disk.checkpoint()
     clock.advance(6)
     #expect(try cache.value(forKey: 1) != nil)
     try cache.close()
@@ -154,7 +154,7 @@ struct CacheUseTests {
       $0.disk.flushInterval = .milliseconds(5)
     }
     for key in 1...5 { try disk.set(value(key), forKey: key) }
-    try disk.flush()
+    try disk.checkpoint()
     let flushes = try disk.statistics.flushes
     #expect(try disk.value(forKey: 1) != nil)
     try blockUntil { try disk.statistics.flushes != flushes }
@@ -170,10 +170,10 @@ struct CacheUseTests {
     let (cache, disk) = try open { $0.disk.countLimit = 200_000 }
     let keys = 0..<100_000
     for key in keys { try cache.set(Data([1]), forKey: key) }
-    try disk.flush()
+    try disk.checkpoint()
     let before = try disk.statistics.usesDropped
     for key in keys { #expect(try cache.value(forKey: key) != nil) }
-    try disk.flush()
+    try disk.checkpoint()
     let dropped = try disk.statistics.usesDropped - before
     #expect((1..<50_000).contains(dropped))
     try cache.close()
@@ -187,7 +187,7 @@ struct CacheUseTests {
     _ = try cache?.value(forKey: 1)
     cache = nil
     for key in 0..<3000 { try disk.set(value(key), forKey: key) }
-    try disk.flush()
+    try disk.checkpoint()
     #expect(try disk.totalCount == 1000)
     try disk.close()
   }

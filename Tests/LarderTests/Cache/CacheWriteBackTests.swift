@@ -35,7 +35,7 @@ struct CacheWriteBackTests {
     #expect(try await cache.extendedData(forKey: 1) == Data([1]))
     #expect(tier.count(.read) == 0)
     tier.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.live(1)?.cost == 3)
     #expect(cache.statistics.pendingWrites == 0)
     #expect(cache.statistics.pendingHits == 1)
@@ -51,7 +51,7 @@ struct CacheWriteBackTests {
     for key in [3, 1, 2, 4] { try await cache.set("new \(key)", forKey: key) }
     try await cache.remove(forKey: 4)
     tier.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.keysWritten == [1, 2, 3, 1])
     for key in 1...3 { #expect(tier[key] == "new \(key)") }
     #expect(tier[4] == nil)
@@ -62,14 +62,14 @@ struct CacheWriteBackTests {
     let tier = FakeTier<Int, String>()
     let cache = make(tier)
     try await cache.set("one", forKey: 1)
-    try await cache.flush()
+    try await cache.checkpoint()
     tier.writeDoor.close()
     try await cache.remove(forKey: 1)
     #expect(tier[1] == "one")
     #expect(try await cache.value(forKey: 1) == nil)
     #expect(try await !cache.contains(1))
     tier.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier[1] == nil)
   }
 
@@ -85,7 +85,7 @@ struct CacheWriteBackTests {
     #expect(cache.statistics.pendingWrites == 3)
     tier.writeDoor.open()
     try await fourth.value
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.count == 4 && tier[2] == "again")
   }
 
@@ -103,7 +103,7 @@ struct CacheWriteBackTests {
     let tier = FakeTier<Int, String>()
     let cache = make(tier, limit: 10)
     for key in 0..<50 { try cache.set("\(key)", forKey: key) }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(tier.count == 50)
     try cache.update(forKey: 1) { $0?.append("!") }
     #expect(try cache.value(forKey: 1) == "1!")
@@ -136,7 +136,7 @@ struct CacheWriteBackTests {
     await until { told.withLock { $0.count } == 1 }
     #expect(told.withLock { $0[0].isPending })
     do {
-      try await cache.flush()
+      try await cache.checkpoint()
       Issue.record("No error.")
     } catch let error as LarderError {
       #expect(error.code == .diskFull)
@@ -144,7 +144,7 @@ struct CacheWriteBackTests {
     cache.memoryCache.removeAll()
     #expect(try await cache.value(forKey: 1) == "one")
     #expect(cache.statistics.pendingWrites == 1 && cache.statistics.writeFailures == 2)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier[1] == "one")
   }
 
@@ -156,7 +156,7 @@ struct CacheWriteBackTests {
       $0.onWriteFailure = { failure in
         guard failure.key == 1, let cache = holder.withLock({ $0 }) else { return }
         try? cache.set("from the callback", forKey: 2)
-        try? cache.flush()  // What is still failing is counted below.
+        try? cache.checkpoint()  // What is still failing is counted below.
         wasDone.add()
       }
     }
@@ -194,7 +194,7 @@ struct CacheWriteBackTests {
     #expect(try await cache.value(forKey: 1) == "1!")
     tier.state.withLock { $0.failures = [:] }
     try await cache.set("3", forKey: 3)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier[1] == "1!" && tier[2] == "2" && tier[3] == "3")
   }
 
@@ -205,13 +205,13 @@ struct CacheWriteBackTests {
       $0.onWriteFailure = { failure in told.withLock { $0.append(failure) } }
     }
     try await cache.set("old", forKey: 1)
-    try await cache.flush()
+    try await cache.checkpoint()
     tier.writeDoor.close()
     tier.fail(.write, with: LarderError(.tooLarge, "Too large."))
     try await cache.set("new", forKey: 1)
     try await cache.set("two", forKey: 2)
     tier.writeDoor.open()
-    _ = try? await cache.flush()  // Fails if it is the one that comes upon it.
+    _ = try? await cache.checkpoint()  // Fails if it is the one that comes upon it.
     await until { told.withLock { $0.count } == 1 }
     #expect(told.withLock { $0[0].key == 1 && !$0[0].isPending })
     #expect(try await cache.value(forKey: 1) == "old")
@@ -243,7 +243,7 @@ struct CacheWriteBackTests {
     await until { isHeld.value == 1 }
     tier.writeDoor.open()
     #expect(await failure == nil)
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier[1] == "new" && tier[2] == "two")
     #expect(try await cache.value(forKey: 1) == "new")
   }
@@ -262,7 +262,7 @@ struct CacheWriteBackTests {
     #expect(try await cache.value(forKey: 2) == nil)
     #expect(try await cache.value(forKey: 1) == "one")
     tier.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.state.withLock { $0.stored[2] } == nil)
     clock.advance(59)
     cache.memoryCache.removeAll()
@@ -277,7 +277,7 @@ struct CacheWriteBackTests {
     let cache = make(tier)
     for key in 0..<20 { try await cache.set("\(key)", forKey: key) }
     try await cache.removeAll()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(tier.count == 0)
     #expect(cache.statistics.pendingWrites == 0)
     for key in 0..<20 { #expect(try await cache.value(forKey: key) == nil) }
@@ -307,7 +307,7 @@ struct CacheWriteBackTests {
     #expect(try await cache.value(forKey: 1) == nil)
     #expect(try await !cache.contains(1))
     try await cache.resume()
-    try await cache.flush()
+    try await cache.checkpoint()
     let disk = try #require(cache.diskCache)
     #expect(try await disk.value(forKey: 1) == nil)
     // One that came late ends at the same moment, and a change holds for it, too.
@@ -315,7 +315,7 @@ struct CacheWriteBackTests {
     try await cache.set("w", forKey: 2)
     clock.advance(40)
     try await cache.resume()
-    try await cache.flush()
+    try await cache.checkpoint()
     clock.advance(19)
     #expect(try await disk.value(forKey: 2) == "w")
     clock.advance(1.001)

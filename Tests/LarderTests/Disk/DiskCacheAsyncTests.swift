@@ -45,7 +45,7 @@ struct DiskCacheAsyncTests {
     #expect(seen.withLock { $0 } == 3)
     try await cache.remove(forKeys: ["c"])
     try await cache.remove(forKey: "a")
-    try await cache.flush()
+    try await cache.checkpoint()
     try await cache.sync()
     try await cache.trim()
     #expect(try await cache.removeExpired() == 0)
@@ -74,7 +74,7 @@ struct DiskCacheAsyncTests {
   @Test func removingAllClearsAndTellsOfItsProgress() async throws {
     let cache = try place.openData()
     for number in 0..<10 { try await cache.set(Data(count: 30_000), forKey: "\(number)") }
-    try await cache.flush()
+    try await cache.checkpoint()
     let last = Locked<(UInt64, UInt64)?>(nil)
     try await cache.removeAll { done, total in
       last.withLock { $0 = (done, total) }
@@ -162,7 +162,7 @@ struct DiskCacheAsyncTests {
       withUnsafeCurrentTask { $0?.cancel() }
       try await cache.set(Data([1]), forKey: "a")
       try await cache.remove(forKey: "b")
-      try await cache.flush()
+      try await cache.checkpoint()
       try await archive.insert(Book(id: 1))
     }.value
     #expect(try await cache.value(forKey: "a") == Data([1]))

@@ -42,7 +42,7 @@ struct DiskCacheBatchTests {
     }
     #expect(try cache.value(forKey: "a") == Data([1]))
     #expect(try cache.totalCount == 1)
-    try cache.flush()
+    try cache.checkpoint()
     try cache.close()
     #expect(try place.openData().keys() == ["a"])
   }
@@ -57,7 +57,7 @@ struct DiskCacheBatchTests {
       try batch.remove(forKey: 2)
     }
     #expect(try cache.entries().map(\.value) == ["last"])
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.entries().map(\.value) == ["last"])
     #expect(try cache.totalCount == 1)
   }
@@ -77,7 +77,7 @@ struct DiskCacheBatchTests {
     }
     for _ in 0..<2 {
       for number in 0..<20 { #expect(try cache.value(forKey: "\(number)") == value(number)) }
-      try cache.flush()
+      try cache.checkpoint()
     }
     // One write may have any size.
     try cache.batch { try $0.set(Data(count: 3 << 20), forKey: "large") }
@@ -110,7 +110,7 @@ struct DiskCacheBatchTests {
         if number == 0 {
           for step in 1...2000 {
             try cache.set([0: "\(step)", 1: "\(step)"])
-            if step % 500 == 0 { try cache.flush() }
+            if step % 500 == 0 { try cache.checkpoint() }
           }
           done.withLock { $0 = true }
         } else {

@@ -20,7 +20,7 @@ struct DiskCacheDeletingTests {
   private func make() throws {
     let cache = try Cache(path: path)
     for number in 0..<50 { try cache.set(Data(count: 10_000), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set(Data("pending".utf8), forKey: "pending")
     try cache.close()
   }

@@ -16,7 +16,7 @@ struct DiskCacheEnumerationTests {
   @Test func everythingIsListedByKeyWhereverItIs() throws {
     let cache = try place.openText()
     try cache.fill((1...50).reversed())
-    try cache.flush()
+    try cache.checkpoint()
     try cache.fill(51...60)
     try cache.remove(forKey: 10)
     try cache.set("changed", forKey: 20)
@@ -27,7 +27,7 @@ struct DiskCacheEnumerationTests {
     let entries = try cache.entries()
     #expect(entries.map(\.key) == keys)
     #expect(entries.map(\.value) == keys.map { $0 == 20 ? "changed" : "\($0)" })
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.entries() == entries)
   }
 
@@ -53,7 +53,7 @@ struct DiskCacheEnumerationTests {
       #expect(try cache.keys(.range(100...)) == [])
       #expect(try cache.keys(.range(1...3), order: .byKeyDescending) == [3, 2, 1])
       #expect(try cache.keys(.range(1...), limit: 2) == [1, 2])
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -68,7 +68,7 @@ struct DiskCacheEnumerationTests {
     }
     for key in keys.shuffled(using: &random) { try cache.set("", forKey: key) }
     for round in 0..<40 {
-      if round == 20 { try cache.flush() }
+      if round == 20 { try cache.checkpoint() }
       // Some bounds are keys, some lie between them, and some before and behind all.
       let bounds = (0..<2).map { _ in
         String(keys.randomElement(using: &random)!.dropLast(Int.random(in: 0...8, using: &random)))
@@ -96,7 +96,7 @@ struct DiskCacheEnumerationTests {
       #expect(try cache.keys(.prefix("ab")) == ["ab", "abc"])
       #expect(try cache.keys(.prefix("\u{10FFFF}")) == ["\u{10FFFF}", "\u{10FFFF}x"])
       #expect(try cache.keys(.prefix("c")) == [])
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -104,7 +104,7 @@ struct DiskCacheEnumerationTests {
     let cache = try place.open(Data.self, coder: .data)
     let keys = [Data([0xFE]), Data([0xFF]), Data([0xFF, 0xFF]), Data([0xFF, 0xFF, 0])]
     for key in keys { try cache.set(key, forKey: key) }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys(.prefix(Data([0xFF]))) == Array(keys.dropFirst()))
     #expect(try cache.keys(.prefix(Data([0xFF, 0xFF]))) == Array(keys.dropFirst(2)))
   }
@@ -113,7 +113,7 @@ struct DiskCacheEnumerationTests {
   func removingByPrefixTakesWhatBeginsLikeIt(isFlushed: Bool) throws {
     let cache = try place.openData()
     for key in ["user/1", "user/2", "user", "users/1", "z"] { try cache.set(Data(), forKey: key) }
-    if isFlushed { try cache.flush() }
+    if isFlushed { try cache.checkpoint() }
     #expect(try cache.remove(prefix: "user/") == 2)
     #expect(try cache.keys() == ["user", "users/1", "z"])
     #expect(try cache.remove(prefix: "nobody") == 0)
@@ -135,7 +135,7 @@ struct DiskCacheEnumerationTests {
     let cache = try place.openData { $0.inlineThreshold = 50 }
     for size in 0..<1000 {
       try cache.set(Data(count: size % 100), forKey: "\(size)")
-      if size == 500 { try cache.flush() }
+      if size == 500 { try cache.checkpoint() }
     }
     #expect(try cache.removeAll { $0.size > Int.max - 1 } == 0)
     #expect(try cache.removeAll { $0.size >= 90 } == 100)
@@ -177,7 +177,7 @@ struct DiskCacheEnumerationTests {
   @Test func theOrderOfUseIsThatOfReadsAndWrites() throws {
     let cache = try place.openText { $0.tracksUse = true }
     try cache.fill(1...5)
-    try cache.flush()
+    try cache.checkpoint()
     _ = try cache.value(forKey: 2)
     _ = try cache.value(forKey: 1)
     try cache.set("6", forKey: 6)
@@ -187,7 +187,7 @@ struct DiskCacheEnumerationTests {
     _ = try cache.extendedData(forKey: 5)
     #expect(try cache.keys(order: .leastRecentFirst) == [4, 5, 2, 1, 6, 3])
     #expect(try cache.keys(order: .mostRecentFirst) == [3, 6, 1, 2, 5, 4])
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys(order: .leastRecentFirst) == [4, 5, 2, 1, 6, 3])
     #expect(try cache.entries(order: .mostRecentFirst, limit: 2).map(\.value) == ["3", "6"])
   }
@@ -243,7 +243,7 @@ struct DiskCacheEnumerationTests {
     for step in 0..<3000 {
       let key = Int.random(in: -50...50, using: &generator)
       switch Int.random(in: 0..<20, using: &generator) {
-      case 0: try cache.flush()
+      case 0: try cache.checkpoint()
       case 1...5:
         try cache.remove(forKey: key)
         model[key] = nil
@@ -267,7 +267,7 @@ struct DiskCacheEnumerationTests {
     try cache.fill(1...9)
     try cache.set("to be damaged", forKey: 10)
     try cache.fill(11...20)
-    try cache.flush()
+    try cache.checkpoint()
     let bytes = Data("to be damaged".utf8)
     #expect(try place.log.flip(bytes) == 1)
     try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))
@@ -313,7 +313,7 @@ struct DiskCacheEnumerationTests {
   @Test func aPrefixRemovesWhatIsDamagedToo() throws {
     let cache = try place.openData()
     for key in ["a1", "a2", "b1"] { try cache.set(Data("value of \(key)".utf8), forKey: key) }
-    try cache.flush()
+    try cache.checkpoint()
     let bytes = Data("value of a1".utf8)
     #expect(try place.log.flip(bytes) == 1)
     try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))

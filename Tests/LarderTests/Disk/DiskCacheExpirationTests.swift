@@ -66,7 +66,7 @@ struct DiskCacheExpirationTests {
   @Test func whatWasWrittenWithoutAnExpirationHasItsTimeFromTheWrite() throws {
     let cache = try place.openText()
     try cache.set("one", forKey: 1)
-    try cache.flush()
+    try cache.checkpoint()
     clock.advance(100)
     try cache.set("two", forKey: 2)
     cache.expiration = .seconds(60)
@@ -117,7 +117,7 @@ struct DiskCacheExpirationTests {
     for keys in [[2, 3, 4], [2, 3], [3]] {
       clock.advance(keys.count == 3 ? 10 : keys.count == 2 ? 50 : 540)
       #expect(try cache.keys() == keys)
-      try cache.flush()
+      try cache.checkpoint()
     }
     #expect(try cache.removeExpired() + Int(cache.statistics.expired) >= 3)
     #expect(try cache.totalCount == 1)
@@ -130,7 +130,7 @@ struct DiskCacheExpirationTests {
     for step in 0..<5 {
       clock.advance(6)
       #expect(try cache.value(forKey: 1) == "one")
-      if step % 2 == 1 { try cache.flush() }
+      if step % 2 == 1 { try cache.checkpoint() }
     }
     #expect(try cache.value(forKey: 2) == nil)
     clock.advance(10)
@@ -231,7 +231,7 @@ struct DiskCacheExpirationTests {
   @Test func theExpiredAreLookedForByTheFlush() throws {
     let cache = try place.openText { $0.expiration = .seconds(60) }
     try cache.fill(1...10)
-    try cache.flush()
+    try cache.checkpoint()
     clock.advance(60)
     try cache.set("eleven", forKey: 11)
     #expect(try cache.removeExpired() <= 10)

@@ -24,7 +24,7 @@ struct DiskCacheExtendedDataTests {
       #expect(found?.value == "one")
       #expect(found?.extendedData == extended)
       #expect(try cache.info(forKey: 1)?.extendedData == extended)
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -56,7 +56,7 @@ struct DiskCacheExtendedDataTests {
     let cache = try place.openData()
     try cache.set(Data(count: 100_000), forKey: "a", extendedData: Data([7]))
     #expect(try cache.extendedData(forKey: "a") == Data([7]))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.extendedData(forKey: "a") == Data([7]))
     #expect(try cache.valueWithExtendedData(forKey: "a")?.value == Data(count: 100_000))
   }

@@ -47,7 +47,7 @@ struct DiskCacheLargeValueTests {
       #expect(try cache.mappedValue(forKey: "a") == value)
       #expect(try cache.withValueBytes(forKey: "a") { Data($0) } == value)
       #expect(try cache.entries().first?.value == value)
-      try cache.flush()
+      try cache.checkpoint()
     }
     try cache.close()
     let again = try place.openData { $0.inlineThreshold = threshold }
@@ -75,7 +75,7 @@ struct DiskCacheLargeValueTests {
     var page = DiskPage.sample
     page.body = bytes(100_000)
     try cache.set(page, forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "a") == page)
   }
 
@@ -89,7 +89,7 @@ struct DiskCacheLargeValueTests {
       #expect(try cache.mappedValue(forKey: "large").flatMap(address) == lent)
       let small = try cache.withValueBytes(forKey: "small") { UInt(bitPattern: $0.baseAddress) }
       #expect(try cache.value(forKey: "small").flatMap(address) != small)
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -100,11 +100,11 @@ struct DiskCacheLargeValueTests {
     do {
       let cache = try place.openData()
       try cache.set(value, forKey: "a")
-      try cache.flush()
+      try cache.checkpoint()
       mapped = try cache.mappedValue(forKey: "a")
       read = try cache.value(forKey: "a")
       try cache.set(bytes(100_000, seed: 2), forKey: "a")
-      try cache.flush()
+      try cache.checkpoint()
       #expect(mapped == value)
       try cache.removeAll { _, _ in true }
       #expect(read == value)
@@ -121,10 +121,10 @@ struct DiskCacheLargeValueTests {
       for number in 0..<10 {
         try cache.set(bytes(20_000, seed: UInt64(round * 10 + number)), forKey: "\(number)")
       }
-      try cache.flush()
+      try cache.checkpoint()
     }
     for number in 1..<10 { try cache.remove(forKey: "\(number)") }
-    for _ in 0..<3 { try cache.flush() }
+    for _ in 0..<3 { try cache.checkpoint() }
     #expect(try cache.value(forKey: "0") == bytes(20_000, seed: 90))
     #expect(try cache.statistics.liveSize < 25_000)
     #expect(try place.log.size < 100_000)
@@ -152,7 +152,7 @@ struct DiskCacheLargeValueTests {
         kept.append((key, value))
       }
     }
-    try disk.flush()
+    try disk.checkpoint()
     #expect(kept.count == 100)
     #expect(filesHeld(under: place.url).filter { $0.hasSuffix("(deleted)") } == [])
     #expect(try place.log.blocks <= 30_000_000)
@@ -163,14 +163,14 @@ struct DiskCacheLargeValueTests {
   @Test func aShortValueCanBecomeALongOne() throws {
     let cache = try place.openData { $0.inlineThreshold = 10 }
     try cache.set(bytes(5), forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set(bytes(100_000), forKey: "a")
     #expect(try cache.value(forKey: "a") == bytes(100_000))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "a") == bytes(100_000))
     #expect(try cache.totalCost == 100_000)
     try cache.set(bytes(6), forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "a") == bytes(6))
     #expect(try cache.totalCost == 6)
   }
@@ -179,7 +179,7 @@ struct DiskCacheLargeValueTests {
     let cache = try place.openData { $0.inlineThreshold = 0 }
     let keys = ["../../escaped", "a", "A", "a/b", "a\0b", String(repeating: "x", count: 1000)]
     for key in keys { try cache.set(Data(key.utf8), forKey: key) }
-    try cache.flush()
+    try cache.checkpoint()
     let names = try place.log.segments.map { $0.deletingPathExtension().lastPathComponent }
     #expect(names.allSatisfy { $0.count == 8 && $0.allSatisfy(\.isHexDigit) })
     #expect(try place.directory.names == ["cache"])
@@ -214,7 +214,7 @@ struct DiskCacheLargeValueTests {
     try cache.remove(forKey: "a")
     #expect(try cache.value(forKey: "a") == nil)
     #expect(try cache.totalCount == 1)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "b") == bytes(30_000, seed: 2))
     #expect(try cache.verify().isIntact)
   }
@@ -237,7 +237,7 @@ struct DiskCacheLargeValueTests {
       flipped[offset] ^= 0x40
       #expect(try place.log.flip(flipped, at: offset, mask: 0x40) == 1)
       #expect(try cache.value(forKey: "a") == whole)
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -252,7 +252,7 @@ struct DiskCacheLargeValueTests {
         case 0:
           try cache.remove(forKey: key)
           model[key] = nil
-        case 1: try cache.flush()
+        case 1: try cache.checkpoint()
         default:
           let value = generator.bytes(Int.random(in: 0..<3000, using: &generator))
           try cache.set(value, forKey: key)
@@ -271,7 +271,7 @@ struct DiskCacheLargeValueTests {
   @Test func removingAllTellsOfTheSegments() throws {
     let cache = try openWithSmallSegments()
     for number in 0..<40 { try cache.set(bytes(20_000), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     var calls: [(done: UInt64, total: UInt64)] = []
     try cache.removeAll { done, total in
       calls.append((done, total))
@@ -287,10 +287,10 @@ struct DiskCacheLargeValueTests {
   @Test func removingAllCanBeLeftToTheBackground() throws {
     let cache = try openWithSmallSegments()
     for number in 0..<40 { try cache.set(bytes(20_000), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(throws: CancellationError.self) { try cache.removeAll { _, _ in false } }
     #expect(try cache.isEmpty)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try place.log.segments.count <= 2)
     try cache.close()
     #expect(try place.openData().isEmpty)

@@ -39,37 +39,37 @@ struct DiskCacheLimitTests {
   @Test func whatExceedsTheLimitAloneIsEvictedAlone() throws {
     let cache = try place.openData { $0.costLimit = 100_000 }
     for number in 0..<10 { try cache.set(Data(count: 5000), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set(Data(count: 100_001), forKey: "large")
     try cache.set(Data(count: 100_001), forKey: "3")
     #expect(try cache.value(forKey: "3")?.count == 100_001)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == [0, 1, 2, 4, 5, 6, 7, 8, 9].map(String.init))
     #expect(try cache.statistics.evicted == 2)
     #expect(try cache.totalCost == 45_000)
     // As much as the limit is kept, and the others go.
     try cache.set(Data(count: 100_000), forKey: "large")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["large"])
   }
 
   @Test func trimmingLeavesNothingLiveInTheLog() throws {
     let cache = try place.openData { $0.inlineThreshold = 10 }
     for number in 0..<10 { try cache.set(Data(count: 1000), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.statistics.liveSize > 10_000)
     try cache.trim(toCount: 3)
-    try cache.flush()
+    try cache.checkpoint()
     #expect((3000..<5000).contains(try cache.statistics.liveSize))
     try cache.trim(toCost: 0)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.statistics.liveSize < 1000)
   }
 
   @Test func theLeastRecentlyUsedGoesFirst() throws {
     let cache = try place.openText { $0.tracksUse = true }
     try cache.fill(1...6)
-    try cache.flush()
+    try cache.checkpoint()
     for key in [2, 4, 6] { _ = try cache.value(forKey: key) }
     _ = try cache.peek(forKey: 1)
     _ = try cache.contains(3)
@@ -93,7 +93,7 @@ struct DiskCacheLimitTests {
       #expect(try cache.totalCost <= limit + excess)
       #expect(try place.log.blocks <= records * 6 / 5 + excess + 4 << 20)
     }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCost <= limit)
     #expect(try place.log.blocks <= records * 6 / 5 + 4 << 20)
     try cache.close()
@@ -102,39 +102,39 @@ struct DiskCacheLimitTests {
   @Test func aCountLimitHoldsAfterAFlush() throws {
     let cache = try place.openText { $0.countLimit = 5 }
     try cache.fill(1...20)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == Array(16...20))
     _ = try cache.value(forKey: 16)
     try cache.set("21", forKey: 21)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == [16, 18, 19, 20, 21])
     #expect(try cache.statistics.evicted == 16)
     cache.countLimit = 2
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == [16, 21])
     cache.countLimit = .max
     try cache.fill(1...10)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCount == 12)
   }
 
   @Test func aCostLimitHoldsAfterAFlush() throws {
     let cache = try place.openData { $0.costLimit = 1000 }
     for number in 0..<30 { try cache.set(Data(count: 100), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCost == 1000)
     cache.costLimit = 999
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCost == 900)
     try cache.set(Data(count: 2000), forKey: "more than the limit")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCost <= 999)
   }
 
   @Test func aLimitOfNothingKeepsNothing() throws {
     let cache = try place.openText { $0.countLimit = 0 }
     try cache.fill(1...3)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.isEmpty)
   }
 
@@ -142,7 +142,7 @@ struct DiskCacheLimitTests {
     let cache = try place.openData { $0.costLimit = 0 }
     try cache.set(Data([1]), forKey: "one byte")
     try cache.set(Data(), forKey: "empty")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["empty"])
   }
 
@@ -153,7 +153,7 @@ struct DiskCacheLimitTests {
       $0.countLimit = limit
     }
     try cache.fill(1...3)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCount == 3)
     #expect(try cache.trim(toCost: limit) == 0)
     #expect(try cache.trim(toCount: limit) == 0)

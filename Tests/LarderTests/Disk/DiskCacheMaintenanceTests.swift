@@ -24,7 +24,7 @@ struct DiskCacheMaintenanceTests {
     _ = try cache.peek(forKey: 99)
     try cache.remove(forKey: 1)
     try cache.fill(5...10)
-    try cache.flush()
+    try cache.checkpoint()
     let statistics = try cache.statistics
     #expect(statistics.hits == 1 && statistics.misses == 1 && statistics.hitRatio == 0.5)
     #expect(statistics.written == 10 && statistics.removed == 1 && statistics.evicted == 4)
@@ -61,7 +61,7 @@ struct DiskCacheMaintenanceTests {
   @Test func verifyingASoundCacheFindsNothing() throws {
     let cache = try place.openData { $0.inlineThreshold = 100 }
     for number in 0..<200 { try cache.set(Data(count: number), forKey: "\(number)") }
-    try cache.flush()
+    try cache.checkpoint()
     for number in 0..<50 { try cache.remove(forKey: "\(number)") }
     var calls = 0
     let report = try cache.verify { _, _ in
@@ -84,7 +84,7 @@ struct DiskCacheMaintenanceTests {
     let copy = place.directory.file("copy").path
     let cache = try place.openData { $0.inlineThreshold = 10 }
     try cache.set(Data(count: 5), forKey: "short", extendedData: Data([1]))
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set(Data(count: 50), forKey: "long", expiration: .seconds(60))
     try cache.backup(to: copy)
     try cache.removeAll()
@@ -117,7 +117,7 @@ struct DiskCacheMaintenanceTests {
             try batch.set(Data(repeating: 1, count: 10_000), forKey: "\(round)-\(number)")
           }
         }
-        try cache.flush()
+        try cache.checkpoint()
       }
       try cache.trim(toCount: 5)
       #expect(errorCode { try DiskCache<String, Data>.compact(path: place.path) } == .busy)
@@ -137,7 +137,7 @@ struct DiskCacheMaintenanceTests {
     do {
       let cache = try place.openData()
       try cache.set(keys.map { (key: "key \($0)", value: Data("\($0)".utf8)) })
-      try cache.flush()
+      try cache.checkpoint()
       try cache.remove(forKeys: keys.dropFirst(10).map { "key \($0)" })
       try cache.close()
     }
@@ -160,7 +160,7 @@ struct DiskCacheMaintenanceTests {
   func aClosedCacheIsInNobodysWayThoughItIsKept(isReader: Bool) throws {
     let cache = try place.openData()
     try cache.set(Data(count: 100_000), forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set(Data(count: 10), forKey: "b")
     let reader = isReader ? try place.openData { $0.isReadOnly = true } : nil
     #expect(try reader?.value(forKey: "b") ?? Data(count: 10) == Data(count: 10))
@@ -184,7 +184,7 @@ struct DiskCacheMaintenanceTests {
       for number in 0..<500 {
         try cache.set(Data(repeating: UInt8(number % 251), count: 200), forKey: "key \(number)")
       }
-      try cache.flush()
+      try cache.checkpoint()
       try cache.close()
     }
     try place.edit(data) { bytes in
@@ -235,7 +235,7 @@ struct DiskCacheMaintenanceTests {
     do {
       let cache = try place.openData()
       for number in 0..<500 { try cache.set(Data(count: number), forKey: "\(number)") }
-      try cache.flush()
+      try cache.checkpoint()
       for number in 0..<100 { try cache.remove(forKey: "\(number)") }
     }
     try FileManager.default.removeItem(at: data)
@@ -253,7 +253,7 @@ struct DiskCacheMaintenanceTests {
     do {
       let cache = try place.openData()
       for number in 0..<500 { try cache.set(Data(count: number), forKey: "\(number)") }
-      try cache.flush()
+      try cache.checkpoint()
       for number in 0..<100 { try cache.remove(forKey: "\(number)") }
       #expect(errorCode { try DiskCache<String, Data>.rebuild(path: place.path) } == .busy)
     }

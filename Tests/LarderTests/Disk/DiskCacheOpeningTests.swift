@@ -62,7 +62,7 @@ struct DiskCacheOpeningTests {
   @Test func theFolderAndItsFilesAreMade() throws {
     let cache = try place.openData { $0.inlineThreshold = 0 }
     try cache.set(Data([1]), forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
     #expect(Set(names).isSuperset(of: ["lock", "log", "data.mdb", "lock.mdb"]))
   }
@@ -140,7 +140,7 @@ struct DiskCacheOpeningTests {
       let changed = try place.openText()
       for round in 1...3 {
         for key in 1...2_000 { try changed.set("value \(round)", forKey: key) }
-        try changed.flush()
+        try changed.checkpoint()
       }
     }()
     try DiskCache<Int, String>.compact(path: place.path)
@@ -193,7 +193,7 @@ struct DiskCacheOpeningTests {
     #expect(errorCode { try cache.keys() } == .closed)
     #expect(errorCode { try cache.batch { _ in } } == .closed)
     #expect(errorCode { try cache.totalCount } == .closed)
-    #expect(errorCode { try cache.flush() } == .closed)
+    #expect(errorCode { try cache.checkpoint() } == .closed)
     #expect(errorCode { try cache.sync() } == .closed)
     #expect(errorCode { try cache.trim(toCount: 0) } == .closed)
     #expect(errorCode { try cache.removeExpired() } == .closed)
@@ -276,7 +276,7 @@ struct DiskCacheOpeningTests {
     try writer.remove(forKey: 1)
     #expect(try reader.value(forKey: 4) == "four")
     #expect(try reader.value(forKey: 1) == nil)
-    try writer.flush()
+    try writer.checkpoint()
     #expect(try reader.value(forKey: 4) == "four")
     #expect(try reader.keys() == [2, 3, 4])
     #expect(try reader.totalCount == 3)
@@ -307,7 +307,7 @@ struct DiskCacheOpeningTests {
   @Test func aReaderHasAnExpirationOfItsOwn() throws {
     let writer = try place.openText()
     try writer.fill(1...3)
-    try writer.flush()
+    try writer.checkpoint()
     let reader = try place.openText {
       $0.isReadOnly = true
       $0.expiration = .seconds(60)

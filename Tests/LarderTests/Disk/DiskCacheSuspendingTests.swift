@@ -50,7 +50,7 @@ struct DiskCacheSuspendingTests {
       { try cache.batch { try $0.set("a", forKey: 1) } },
       { try cache.update(forKey: 1) { $0 = "a" } }, { _ = try cache.totalCount },
       { _ = try cache.statistics }, { _ = try cache.recovery }, { _ = try cache.verify() },
-      { try cache.flush() }, { try cache.sync() }, { try cache.trim() },
+      { try cache.checkpoint() }, { try cache.sync() }, { try cache.trim() },
       { _ = try cache.trim(toCount: 100) }, { _ = try cache.removeExpired() },
       { _ = try cache.info(forKey: 1) }, { try cache.removeAll() },
     ]
@@ -217,7 +217,7 @@ struct DiskCacheSuspendingTests {
     }
     let cache = try place.open(Int.self, coder: coder)
     try cache.set("1", forKey: 1)
-    try cache.flush()
+    try cache.checkpoint()
     opened.withLock { $0 = cache }
     defer { opened.withLock { $0 = nil } }
     #expect(try cache.value(forKey: 1) == "1")
@@ -235,12 +235,12 @@ struct DiskCacheSuspendingTests {
     try cache.suspend()
     cache.countLimit = 4
     try cache.resume()
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCount == 4)
     cache.countLimit = 3
     try cache.suspend()
     try cache.resume()
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCount == 3)
   }
 

@@ -22,7 +22,7 @@ struct DiskCacheTests {
     let cache = try place.open(String.self, coder: coder)
     try cache.set(.sample, forKey: "page")
     #expect(try cache.value(forKey: "page") == .sample)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "page") == .sample)
   }
 
@@ -76,7 +76,7 @@ struct DiskCacheTests {
   @Test func removeAllLeavesNothingAndTheCacheGoesOn() throws {
     let cache = try place.openText()
     try cache.fill(1...100)
-    try cache.flush()
+    try cache.checkpoint()
     try cache.fill(101...110)
     try cache.removeAll()
     #expect(try cache.isEmpty)
@@ -84,7 +84,7 @@ struct DiskCacheTests {
     #expect(try cache.keys() == [])
     #expect(try cache.value(forKey: 7) == nil)
     try cache.set("again", forKey: 7)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: 7) == "again")
     #expect(try cache.keys() == [7])
   }
@@ -103,7 +103,7 @@ struct DiskCacheTests {
     for size in 0...20 { try cache.set(Data(count: size), forKey: "\(size)") }
     #expect(try cache.totalCount == 21)
     #expect(try cache.totalCost == 210)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.totalCount == 21)
     #expect(try cache.totalCost == 210)
     try cache.remove(forKey: "20")
@@ -115,7 +115,7 @@ struct DiskCacheTests {
     try cache.set(Data(), forKey: "empty")
     #expect(try cache.value(forKey: "empty") == Data())
     #expect(try cache.contains("empty"))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: "empty") == Data())
     #expect(try cache.mappedValue(forKey: "empty") == Data())
   }
@@ -125,7 +125,7 @@ struct DiskCacheTests {
     let cache = try place.openData()
     let others = ["", "\0", "a\0b", "a", "a/b", "../../x", "..", "ключ", "a\nb", " "]
     for other in others { try cache.set(Data(other.utf8), forKey: other) }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.value(forKey: key) == Data(key.utf8))
     try cache.remove(forKey: key)
     #expect(try cache.value(forKey: key) == nil)
@@ -143,7 +143,7 @@ struct DiskCacheTests {
       #expect(try cache.value(forKey: key + "a") == Data("a".utf8))
       #expect(try cache.value(forKey: key + "b") == Data("b".utf8))
       #expect(try Set(cache.keys()) == [key + "a", key + "b"])
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -233,7 +233,7 @@ struct DiskCacheTests {
   @Test func aReadWritesNothing() throws {
     let cache = try place.openText { $0.countLimit = 100 }
     try cache.fill(1...10)
-    try cache.flush()
+    try cache.checkpoint()
     let before = try cache.statistics
     for _ in 0..<50 { for key in 1...10 { _ = try cache.value(forKey: key) } }
     let after = try cache.statistics

@@ -20,7 +20,7 @@ struct DiskCacheTierTests {
     for _ in 0..<2 {
       #expect(try cache.tierEntry(forKey: 1)?.cost == cost)
       #expect(try cache.info(forKey: 1)?.cost == cost)
-      try cache.flush()
+      try cache.checkpoint()
     }
     try cache.set("one", forKey: 1)
     #expect(try cache.tierEntry(forKey: 1)?.cost == nil)

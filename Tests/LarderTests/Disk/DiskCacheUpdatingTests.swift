@@ -47,7 +47,7 @@ struct DiskCacheUpdatingTests {
     let found = try #require(try cache.versionedValue(forKey: 1))
     #expect(found.value == "a")
     #expect(try cache.info(forKey: 1)?.version == found.version)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.compareAndSet("c", forKey: 1, version: found.version))
     #expect(try !cache.compareAndSet("d", forKey: 1, version: found.version))
     #expect(try cache.value(forKey: 1) == "c")
@@ -70,7 +70,7 @@ struct DiskCacheUpdatingTests {
   @Test func anExpiredEntryIsNoneForAComparison() throws {
     let cache = try place.openText()
     try cache.set("old", forKey: 1, expiration: .seconds(1))
-    try cache.flush()
+    try cache.checkpoint()
     place.clock.advance(1)
     #expect(try cache.compareAndSet("new", forKey: 1, expected: nil))
     #expect(try cache.value(forKey: 1) == "new")

@@ -28,7 +28,7 @@ struct OlderFilesTests {
     for _ in 0..<Int.random(in: 1...400, using: &random) {
       let key = Int.random(in: 0..<40, using: &random)
       let version = (versions.values.max() ?? 0) + 1
-      if Int.random(in: 0..<200, using: &random) == 0 { try cache.flush() }
+      if Int.random(in: 0..<200, using: &random) == 0 { try cache.checkpoint() }
       let rest = Data(count: Int.random(in: 0..<2000, using: &random))
       try cache.set(Data("\(version);".utf8) + rest, forKey: key)
       versions[key] = version
@@ -104,7 +104,7 @@ struct OlderFilesTests {
     for round in 0..<2 {
       if round == 1 {
         try cache.set(Data(), forKey: 1000)
-        try cache.flush()
+        try cache.checkpoint()
       }
       try cache.close()
       let after = try salvaged("after \(round)")

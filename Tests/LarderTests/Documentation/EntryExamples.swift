@@ -71,7 +71,7 @@ import Testing
     }
     // Example: entry limit
     pages.byteLimit = 1 << 20
-    try pages.flush()
+    try pages.checkpoint()
     print(try pages.size <= 1 << 20)  // true
     // End of example
     #expect(transcript.lines == ["true"])

@@ -47,14 +47,14 @@ struct EntryAsyncTests {
 
     #expect(try await cache.remove(forKey: "b"))
     #expect(try await !cache.remove(forKey: "b"))
-    try await cache.flush()
+    try await cache.checkpoint()
     try await cache.sync()
     #expect(try await cache.verify().isIntact)
     try await cache.removeAll()
     #expect(try cache.isEmpty)
     try await cache.close()
     await #expect(throws: LarderError.self) { try await cache.snapshot(forKey: "a") }
-    try await cache.delete()
+    try await cache.destroy()
     #expect(try place.directory.names == [])
   }
 

@@ -42,7 +42,7 @@ struct EntryCacheTests {
       #expect(try snapshot.length(at: 1) == 2)
       #expect(try snapshot.values == [Data("ABC".utf8), Data("DE".utf8)])
       #expect(try cache.contains("k1"))
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -101,7 +101,7 @@ struct EntryCacheTests {
     try cache.set("a", "A", "B", "C")
     try cache.update([1: Data("longer".utf8)], forKey: "a")
     #expect(try cache.texts("a") == ["A", "longer", "C"])
-    try cache.flush()
+    try cache.checkpoint()
     try cache.update([0: Data(), 2: Data("3".utf8)], forKey: "a")
     #expect(try cache.texts("a") == ["", "longer", "3"])
     #expect(try cache.size == 7)
@@ -133,7 +133,7 @@ struct EntryCacheTests {
     #expect(try !cache.remove(forKey: "a"))
     #expect(try cache.texts("a") == nil)
     #expect(try cache.keys() == ["b"])
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.remove(forKey: "b", durability: .power))
     #expect(try cache.isEmpty)
     #expect(try cache.size == 0)
@@ -142,7 +142,7 @@ struct EntryCacheTests {
   @Test func removeAllLeavesNothingAndTheCacheGoesOn() throws {
     let cache = try place.open()
     for number in 0..<50 { try cache.set("k\(number)", "A", "B") }
-    try cache.flush()
+    try cache.checkpoint()
     try cache.removeAll()
     #expect(try cache.isEmpty)
     #expect(try cache.size == 0)
@@ -159,7 +159,7 @@ struct EntryCacheTests {
       #expect(try cache.contains("a"))
       #expect(try cache.size == 0)
       #expect(try cache.count == 1)
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 
@@ -170,7 +170,7 @@ struct EntryCacheTests {
       let values = [entryBytes(size), entryBytes(size / 3, seed: 2), entryBytes(7, seed: 3)]
       try cache.setValues(values, forKey: "a")
       #expect(try cache.snapshot(forKey: "a")?.values == values)
-      try cache.flush()
+      try cache.checkpoint()
       let snapshot = try #require(try cache.snapshot(forKey: "a"))
       for index in 0..<3 {
         #expect(try snapshot.data(at: index) == values[index])
@@ -197,12 +197,12 @@ struct EntryCacheTests {
   @Test func ordersAndLimitsOfLists() throws {
     let cache = try place.open { $0.tracksUse = true }
     for key in ["c", "a", "d", "b"] { try cache.set(key, key, "12") }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["a", "b", "c", "d"])
     #expect(try cache.keys(order: .byKeyDescending, limit: 2) == ["d", "c"])
     #expect(try cache.keys(order: .leastRecentFirst) == ["c", "a", "d", "b"])
     _ = try cache.texts("a")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys(order: .mostRecentFirst) == ["a", "b", "d", "c"])
     #expect(try cache.keys(limit: 0) == [])
     #expect(try cache.keys(limit: -1) == [])
@@ -245,7 +245,7 @@ struct EntryCacheTests {
         #expect(try cache.texts("a") == ["A", "A"])
         try cache.set("b", "B", "B")
       }
-      try cache.flush()
+      try cache.checkpoint()
     }
     #expect(try cache.texts("b") == ["B", "B"])
     #expect(try cache.count == 2)

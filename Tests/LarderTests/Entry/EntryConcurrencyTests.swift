@@ -60,7 +60,7 @@ struct EntryConcurrencyTests {
       }
     }
     #expect(failures.withLock { $0 } == [])
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size <= 20_000)
     #expect(try cache.verify().isIntact)
     for key in try cache.keys() { #expect(try cache.edit(key) != nil) }

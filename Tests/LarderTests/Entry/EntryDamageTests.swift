@@ -31,7 +31,7 @@ struct EntryDamageTests {
     try cache.setValues([entryBytes(5000), entryBytes(5000, seed: 2)], forKey: "a")
     try cache.setValues([entryBytes(5000, seed: 3), entryBytes(5000, seed: 4)], forKey: "b")
     try cache.set("c", "C", "D")
-    try cache.flush()
+    try cache.checkpoint()
   }
 
   /// The values of "a".
@@ -80,7 +80,7 @@ struct EntryDamageTests {
     // It can be removed, and stored again.
     #expect(try cache.remove(forKey: "a"))
     #expect(try !cache.remove(forKey: "a"))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.verify().isIntact)
     try cache.set("a", "A", "B")
     #expect(try cache.texts("a") == ["A", "B"])
@@ -208,7 +208,7 @@ struct EntryDamageTests {
     try? cache.set("c", "A", "B")
     _ = try? cache.texts("c")
     try? cache.update([0: Data()], forKey: "c")
-    try? cache.flush()
+    try? cache.checkpoint()
     try? cache.close()
     #expect(cache.isClosed)
     #expect(try place.directory.names == [])
@@ -233,7 +233,7 @@ struct EntryDamageTests {
     #expect(try cache.snapshot(forKey: "d") == nil)
     try FileManager.default.moveItem(at: away, to: log)
     try cache.setValues(large, forKey: "d")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.snapshot(forKey: "d")?.values == large)
     try expectOthers(cache)
     #expect(try cache.verify().isIntact)

@@ -33,7 +33,7 @@ struct EntryDeletingTests {
     #expect(errorCode { try cache.info(forKey: "a") } == .closed)
     #expect(errorCode { try cache.count } == .closed)
     #expect(errorCode { try cache.size } == .closed)
-    #expect(errorCode { try cache.flush() } == .closed)
+    #expect(errorCode { try cache.checkpoint() } == .closed)
     #expect(errorCode { try cache.sync() } == .closed)
     #expect(errorCode { try cache.verify() } == .closed)
     #expect(errorCode { try cache.recovery } == .closed)
@@ -46,15 +46,15 @@ struct EntryDeletingTests {
   @Test func deletingTakesTheFolder() throws {
     let cache = try place.open { $0.inlineThreshold = 10 }
     try cache.setValues([entryBytes(100), entryBytes(100)], forKey: "a")
-    try cache.flush()
+    try cache.checkpoint()
     try cache.set("b", "A", "B")
     let editor = try cache.editor("b")
-    try cache.delete()
+    try cache.destroy()
     #expect(cache.isClosed)
     #expect(try place.directory.names == [])
     #expect(errorCode { try editor.commit() } == .closed)
     #expect(errorCode { try cache.set("a", "A", "B") } == .closed)
-    try cache.delete()
+    try cache.destroy()
     let next = try place.open()
     #expect(try next.isEmpty)
     try next.set("c", "A", "B")
@@ -68,7 +68,7 @@ struct EntryDeletingTests {
     let folder = place.url.appendingPathComponent("photos")
     try Data("mine".utf8).write(to: foreign)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    try cache.delete()
+    try cache.destroy()
     #expect(try place.names == ["notes.txt", "photos"])
     #expect(try Data(contentsOf: foreign) == Data("mine".utf8))
   }
@@ -78,12 +78,12 @@ struct EntryDeletingTests {
     try first.set("a", "A", "B")
     try first.close()
     let second = try place.open()
-    #expect(errorCode { try first.delete() } == .busy)
+    #expect(errorCode { try first.destroy() } == .busy)
     #expect(try second.texts("a") == ["A", "B"])
     try second.set("b", "A", "B")
     try second.close()
     #expect(try place.open().keys() == ["a", "b"])
-    try first.delete()
+    try first.destroy()
     #expect(try place.directory.names == [])
   }
 
@@ -91,7 +91,7 @@ struct EntryDeletingTests {
     let cache = try place.open()
     try cache.set("a", "A", "B")
     try FileManager.default.removeItem(at: place.url)
-    try cache.delete()
+    try cache.destroy()
     #expect(cache.isClosed)
     #expect(try place.directory.names == [])
   }
@@ -99,10 +99,10 @@ struct EntryDeletingTests {
   @Test func aReaderFindsNothingInACacheThatWasDeleted() throws {
     let cache = try place.open()
     try cache.set("a", "A", "B")
-    try cache.flush()
+    try cache.checkpoint()
     let reader = try place.open { $0.isReadOnly = true }
     #expect(try reader.texts("a") == ["A", "B"])
-    try cache.delete()
+    try cache.destroy()
     #expect(try reader.texts("a") == nil)
     #expect(try reader.keys() == [])
   }

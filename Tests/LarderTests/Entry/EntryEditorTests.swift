@@ -70,7 +70,7 @@ struct EntryEditorTests {
       try editor.commit()
       let values = try #require(try cache.snapshot(forKey: "a")).values
       #expect(values == [entryBytes(100), Data("new".utf8), Data()])
-      try cache.flush()
+      try cache.checkpoint()
     }
     try cache.editor("a").commit()
     #expect(try cache.snapshot(forKey: "a")?.data(at: 0) == entryBytes(100))
@@ -263,7 +263,7 @@ struct EntryEditorTests {
     try all.set("C", at: 0)
     try all.set("D", at: 1)
     cache.countLimit = 0
-    try cache.flush()
+    try cache.checkpoint()
     cache.countLimit = .max
     #expect(try some.data(at: 1) == nil)
     #expect(errorCode { try some.commit() } == .invalidArgument)

@@ -23,20 +23,20 @@ struct EntryLimitTests {
     let cache = try open(10)
     try cache.set("a", "a", "aaa")
     try cache.set("b", "bb", "bbbb")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 10)
     // 12 bytes: the oldest goes.
     try cache.set("c", "c", "c")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 8)
     #expect(try cache.keys() == ["b", "c"])
     try cache.set("d", "d", "d")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 10)
     #expect(try cache.keys() == ["b", "c", "d"])
     // 18 bytes: two go.
     try cache.set("e", "eeee", "eeee")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["d", "e"])
     #expect(try cache.size == 10)
     #expect(try cache.statistics.evicted == 3)
@@ -47,10 +47,10 @@ struct EntryLimitTests {
     try cache.set("a", "a", "aa")
     try cache.set("b", "b", "bb")
     try cache.set("c", "c", "cc")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 9)
     try cache.set("b", "b", "bbbb")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 8)
     #expect(try cache.keys() == ["b", "c"])
   }
@@ -70,7 +70,7 @@ struct EntryLimitTests {
     }
     try cache.set("f", "f", "f")
     try cache.set("g", "g", "g")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 10)
     #expect(try cache.keys() == ["b", "d", "e", "f", "g"].sorted())
     #expect(try cache.texts("a") == nil)
@@ -82,7 +82,7 @@ struct EntryLimitTests {
     let cache = try open(10)
     try cache.set("a", first, second)
     #expect(try cache.texts("a") == [first, second])
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.texts("a") == nil)
     #expect(try cache.isEmpty)
     #expect(try cache.size == 0)
@@ -92,11 +92,11 @@ struct EntryLimitTests {
     let cache = try open(10)
     try cache.set("a", "a", "aaa")
     try cache.set("b", "bb", "bbbb")
-    try cache.flush()
+    try cache.checkpoint()
     cache.byteLimit = 20
     #expect(cache.byteLimit == 20)
     try cache.set("c", "c", "c")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.size == 12)
     #expect(try cache.keys() == ["a", "b", "c"])
   }
@@ -107,20 +107,20 @@ struct EntryLimitTests {
     try cache.set("a", "a", "aaa")
     try cache.set("b", "bb", "bbbb")
     try cache.set("c", "c", "c")
-    try cache.flush()
+    try cache.checkpoint()
     cache.byteLimit = limit
     #expect(cache.byteLimit == max(0, limit))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["a", "b", "c"].suffix(kept))
   }
 
   @Test func aLimitOfEntriesHolds() throws {
     let cache = try place.open { $0.countLimit = 3 }
     for number in 0..<10 { try cache.set("\(number)", "A", "B") }
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["7", "8", "9"])
     cache.countLimit = 1
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["9"])
   }
 
@@ -129,12 +129,12 @@ struct EntryLimitTests {
     try cache.set("a", "aa", "aa")
     let editor = try cache.editor("a")
     try cache.set("b", "bbbb", "bbbb")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["b"])
     try editor.set("cc", at: 0)
     try editor.set("c", at: 1)
     try editor.commit()
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["a"])
     #expect(try cache.texts("a") == ["cc", "c"])
   }
@@ -147,8 +147,8 @@ struct EntryLimitTests {
     for number in 0..<10 {
       try cache.setValues([entryBytes(100), entryBytes(100)], forKey: "\(number)")
     }
-    try cache.flush()
-    try cache.flush()
+    try cache.checkpoint()
+    try cache.checkpoint()
     #expect(try cache.keys() == ["5", "6", "7", "8", "9"])
     #expect(try cache.statistics.liveSize < 2000)
   }
@@ -165,7 +165,7 @@ struct EntryLimitTests {
     #expect(try cache.texts("a") == ["A", "B"])
     #expect(try cache.info(forKey: "a")?.expires == place.clock.date + 1)
     place.clock.advance(1)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.keys() == [])
   }
 
@@ -189,7 +189,7 @@ struct EntryLimitTests {
       #expect(statistics.hits == 50 && statistics.misses == 50)
       #expect(statistics.count == 50 && statistics.cost == 50 * 101)
       #expect(try cache.count == 50 && cache.size == 50 * 101)
-      try cache.flush()
+      try cache.checkpoint()
     }
   }
 }

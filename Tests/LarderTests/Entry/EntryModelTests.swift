@@ -29,7 +29,7 @@ struct EntryModelTests {
       case 9..<14: try edit(cache, key, &model, &dice, note)
       case 14..<17:
         #expect(try cache.remove(forKey: key) == (model.removeValue(forKey: key) != nil), note)
-      case 17: try cache.flush()
+      case 17: try cache.checkpoint()
       case 18:
         if Int.random(in: 0..<20, using: &dice) == 0 {
           try cache.removeAll()

@@ -56,7 +56,7 @@ struct EntryOpeningTests {
       #expect(try cache.size == 0)
       #expect(try cache.snapshot(forKey: "k1") == nil)
       try cache.setValues([Data](repeating: Data("new".utf8), count: values), forKey: "k1")
-      try cache.flush()
+      try cache.checkpoint()
       #expect(try cache.statistics.liveSize < 50_000)
     }
     let cache = try place.open(values: values, version: version)
@@ -144,7 +144,7 @@ struct EntryOpeningTests {
     let cache = try EntryCache<String>(name: name, valueCount: 2)
     #expect(cache.directoryURL.lastPathComponent == name)
     try cache.set("a", "A", "B")
-    try cache.delete()
+    try cache.destroy()
     #expect(!FileManager.default.fileExists(atPath: cache.path))
     #expect(errorCode { try EntryCache<String>(name: "a/b", valueCount: 2) } == .invalidArgument)
   }
@@ -156,7 +156,7 @@ struct EntryOpeningTests {
   @Test func anyTextIsAKeyUnlessARuleForbidsIt() throws {
     let cache = try place.open()
     for key in Self.odd { try cache.set(key, key, "x") }
-    try cache.flush()
+    try cache.checkpoint()
     for key in Self.odd { #expect(try cache.texts(key) == [key, "x"]) }
     #expect(try cache.count == Self.odd.count)
     #expect(try place.directory.names == ["entries"])
@@ -204,7 +204,7 @@ struct EntryOpeningTests {
     #expect(errorCode { try reader.remove(forKey: "a") } == .readOnly)
     #expect(errorCode { try reader.removeAll() } == .readOnly)
     #expect(errorCode { try reader.edit("a") } == .readOnly)
-    #expect(errorCode { try reader.delete() } == .readOnly)
+    #expect(errorCode { try reader.destroy() } == .readOnly)
     let snapshot = try #require(try reader.snapshot(forKey: "a"))
     #expect(errorCode { try snapshot.edit() } == .readOnly)
     try reader.close()

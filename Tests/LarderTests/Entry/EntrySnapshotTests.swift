@@ -23,7 +23,7 @@ struct EntrySnapshotTests {
       $0.journalCapacity = 8 << 20
     }
     try cache?.setValues([Data("A".utf8), large], forKey: "a")
-    try cache?.flush()
+    try cache?.checkpoint()
     let snapshot = try #require(try cache?.snapshot(forKey: "a"))
     let value = try snapshot.data(at: 1)
     func check() throws {
@@ -34,12 +34,12 @@ struct EntrySnapshotTests {
     }
     try check()
     try cache?.set("a", "other", "values")
-    try cache?.flush()
+    try cache?.checkpoint()
     try check()
     try cache?.remove(forKey: "a")
-    try cache?.flush()
+    try cache?.checkpoint()
     try check()
-    try cache?.delete()
+    try cache?.destroy()
     cache = nil
     try check()
     #expect(errorCode { try snapshot.edit() } == .closed)
@@ -51,7 +51,7 @@ struct EntrySnapshotTests {
     let snapshot = try #require(try cache.snapshot(forKey: "a"))
     try cache.set("b", "bb", "bbb")
     try cache.set("c", "cc", "ccc")
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try cache.texts("a") == nil)
     #expect(try snapshot.string(at: 0) == "aa")
     #expect(try snapshot.string(at: 1) == "aaa")

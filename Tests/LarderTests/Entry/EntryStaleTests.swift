@@ -50,7 +50,7 @@ struct EntryStaleTests {
     try cache.set("a", "A", "B")
     #expect(try snapshot.edit() == nil)
     #expect(try cache.edit(snapshot) == nil)
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try snapshot.edit() == nil)
     // And the key is free.
     #expect(try cache.edit("a") != nil)
@@ -59,7 +59,7 @@ struct EntryStaleTests {
   @Test func anEntryThatWasEvictedOrRemovedIsNotEdited() throws {
     let snapshot = try read()
     cache.countLimit = 0
-    try cache.flush()
+    try cache.checkpoint()
     cache.countLimit = .max
     #expect(try snapshot.edit() == nil)
     try cache.set("a", "A", "B")

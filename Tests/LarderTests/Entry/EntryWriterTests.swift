@@ -115,7 +115,7 @@ struct EntryWriterTests {
   @Test func aStreamThatFailedFailsTheCommitAndKeepsTheOldValues() throws {
     let cache = try place.open()
     try cache.set("a", "A", "B")
-    try cache.flush()
+    try cache.checkpoint()
     let moved = place.directory.file("moved")
     let editor = try cache.editor("a")
     let writer = try editor.writer(at: 0)

@@ -114,7 +114,7 @@ struct FolderTests {
     try cache.setValues([Data("mine".utf8), Data()], forKey: 1)
     try meet(fate, makeEntries)
     let (own, others) = (files(aside), files(path))
-    #expect(errorCode { try cache.delete() } == (fate.isDeleted ? nil : .replaced))
+    #expect(errorCode { try cache.destroy() } == (fate.isDeleted ? nil : .replaced))
     #expect(files(path) == others && files(aside) == own)
     #expect(cache.isClosed == fate.isDeleted)
   }
@@ -124,11 +124,11 @@ struct FolderTests {
     try archive.destroy()
     try makeArchive(path)
     let cache = try EntryCache<Int>(path: aside, valueCount: 2)
-    try cache.delete()
+    try cache.destroy()
     try makeEntries(aside)
     let (archived, cached) = (files(path), files(aside))
     try archive.destroy()
-    try cache.delete()
+    try cache.destroy()
     #expect(files(path) == archived && files(aside) == cached)
   }
 
@@ -215,7 +215,7 @@ struct FolderTests {
     let others = files(path)
     #expect(errorCode { try archive.changes(named: "writer") } == .replaced)
     #expect(errorCode { try reader.changes(named: "reader") } == .replaced)
-    #expect(errorCode { try archive.flush() } == .replaced)
+    #expect(errorCode { try archive.checkpoint() } == .replaced)
     try? archive.close()
     try? reader.close()
     #expect(files(path) == others)
@@ -249,14 +249,14 @@ struct FolderTests {
     do {
       let archive = try openArchive(path)
       try archive.insert(Note(id: 1, text: "mine"))
-      try archive.flush()
+      try archive.checkpoint()
       reader = try openArchive(path, isReadOnly: true)
       try archive.close()
     }
     try FileManager.default.moveItem(atPath: path, toPath: aside)
     let archive = try openArchive(aside)
     try archive.upsert(Note(id: 2, text: "more"))
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try archive.count == 2)
     #expect(try reader.element(forID: 1)?.text == "mine")
   }

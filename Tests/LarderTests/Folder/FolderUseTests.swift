@@ -68,7 +68,7 @@ struct FolderUseTests {
   func callsOfACacheSayThatItIsElsewhere(place: Place) throws {
     let calls: [(String, (DiskCache<Int, String>) throws -> Void)] = [
       ("set", { try $0.set("more", forKey: 2, durability: .power) }), ("sync", { try $0.sync() }),
-      ("flush", { try $0.flush() }), ("verify", { _ = try $0.verify() }),
+      ("flush", { try $0.checkpoint() }), ("verify", { _ = try $0.verify() }),
       ("suspend", { try $0.suspend() }), ("close", { try $0.close() }),
     ]
     for (name, call) in calls {
@@ -91,7 +91,7 @@ struct FolderUseTests {
   @Test(arguments: Place.allCases)
   func callsOfAnArchiveSayThatItIsElsewhere(place: Place) throws {
     let calls: [(String, (Archive<Note>) throws -> Void)] = [
-      ("flush", { try $0.flush() }), ("reindex", { try $0.reindex() }),
+      ("flush", { try $0.checkpoint() }), ("reindex", { try $0.reindex() }),
       ("close", { try $0.close() }), ("destroy", { try $0.destroy() }),
     ]
     for (name, call) in calls {
@@ -153,7 +153,7 @@ struct FolderUseTests {
     configuration.disk.durability = .power
     let cache = try Cache(path: path, configuration: configuration)
     try cache.set("mine", forKey: 1)
-    try cache.flush()
+    try cache.checkpoint()
     try moveAway(.nothing)
     try cache.set("waiting", forKey: 2)
     for _ in 0..<2 {

@@ -87,7 +87,7 @@ import Testing
     let items = try Archive<Item>(
       path: folder.path, indexes: [ArchiveIndex("title", \.title), ArchiveIndex("rank", \.rank)])
     try items.upsert(Item(id: "a", rank: 7, title: "A"))
-    try items.flush()
+    try items.checkpoint()
     try items.close()
     let coder = UInt64((hash("cbor") >> 16 ^ hash("cbor")) & 0xFFFF)
     let declarations = "\"rank\" 0 .rank:Int\n\"title\" 0 .title:Optional<String>"

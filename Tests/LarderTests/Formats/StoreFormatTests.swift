@@ -69,7 +69,7 @@ import Testing
       // The last ones are too long to lie in the index too.
       try cache.set(Data(repeating: 9, count: 16 * number), forKey: "key \(number)")
     }
-    try cache.flush()
+    try cache.checkpoint()
     let tree = try Data(contentsOf: file("data.mdb"))
     let metas = try places(of: "LARDERST", in: tree).map { try Meta(tree, at: $0, page) }
       .filter(\.isIntact)

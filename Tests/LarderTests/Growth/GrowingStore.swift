@@ -40,7 +40,7 @@ struct GrowingCache: GrowingStore {
 
   func fill(_ count: Int) throws {
     for number in 0..<count { try cache.set(Data("\(number)".utf8), forKey: key(number)) }
-    try cache.flush()
+    try cache.checkpoint()
   }
 
   func expect(_ count: Int) throws {
@@ -70,7 +70,7 @@ struct GrowingEntryCache: GrowingStore {
     for number in 0..<count {
       try cache.setValues([Data("head".utf8), Data("\(number)".utf8)], forKey: key(number))
     }
-    try cache.flush()
+    try cache.checkpoint()
   }
 
   func expect(_ count: Int) throws {
@@ -123,7 +123,7 @@ struct GrowingArchive: GrowingStore {
     for start in stride(from: 0, to: count, by: 1000) {
       try archive.upsert(all: (start..<min(count, start + 1000)).map(element))
     }
-    try archive.flush()
+    try archive.checkpoint()
   }
 
   func expect(_ count: Int) throws {

@@ -90,7 +90,7 @@ struct EqualKeyTests {
       }
       #expect(try disk.value(forKey: key) == memory.value(forKey: key), comment)
       #expect(try both.value(forKey: key) == memory.value(forKey: key), comment)
-      if step % 500 == 0 { try disk.flush() }
+      if step % 500 == 0 { try disk.checkpoint() }
     }
     #expect(try Set(disk.keys()) == Set(memory.keys()) && disk.totalCount == memory.totalCount)
   }

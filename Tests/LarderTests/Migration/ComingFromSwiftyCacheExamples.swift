@@ -79,12 +79,12 @@ import Testing
     pages.byteLimit = 1 << 20
     let wasThere = try await pages.remove(forKey: key)
     #expect(wasThere)
-    try await pages.flush()
+    try await pages.checkpoint()
     try await pages.sync()
     try await pages.removeAll()
     #expect(!pages.isClosed)
     try await pages.close()
-    try await pages.delete()
+    try await pages.destroy()
     #expect(pages.isClosed)
   }
 

@@ -57,7 +57,7 @@ struct CacheMessageTests {
     #expect(table.contains("  1 segment of ") && !table.contains("0 segments"))
     #expect(table.contains("not known before the first checkpoint"))
     #expect(!table.contains("1 entry of 0 bytes"))
-    try cache.flush()
+    try cache.checkpoint()
     #expect(try !Tool.run("cache", "stat", folder).text.contains("not known"))
     try cache.close()
   }

@@ -37,7 +37,7 @@ struct HostileFilesTests {
         Data(count: number * 50), forKey: "key \(number)", extendedData: Data("more".utf8),
         expiration: number % 3 == 0 ? .seconds(3_600) : nil)
     }
-    try cache.flush()
+    try cache.checkpoint()
     for number in 0..<20 { try cache.set(nil, forKey: "key \(number)") }
     try cache.close()
   }

@@ -49,7 +49,7 @@ try cache.update(forKey: "a") { $0?.text = "two" }
 expect(try cache.value(forKey: "a")?.text == "two")
 expect(try cache.value(forKey: "b") { Note(id: 2, text: "loaded") }.text == "loaded")
 expect(try cache.valueIfFound(forKey: "c") { nil } == nil)
-try cache.flush()
+try cache.checkpoint()
 try cache.close()
 
 let entries = try EntryCache<String>(path: path("entries"), valueCount: 2)

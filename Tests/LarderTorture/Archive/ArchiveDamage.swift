@@ -57,7 +57,7 @@ private struct ArchivePatient {
     for number in 0..<120 {
       // The last third is not flushed, if the archive is not closed.
       if number % 40 == 0 {
-        try subject.archive.flush()
+        try subject.archive.checkpoint()
         for key in Self.keys { waiting[key] = [model.versions[key]] }
       }
       let step = ArchiveStep.draw(
@@ -184,7 +184,7 @@ private struct ArchivePatient {
     let exhibit = Exhibit(key: Self.later, version: 77)
     try unlessDamaged(mustHold: mustHold) {
       try subject.archive.upsert(exhibit)
-      try subject.archive.flush()
+      try subject.archive.checkpoint()
       let found = try subject.archive.element(forID: exhibit.id)
       try expect(found == exhibit, "what was recorded afterwards is not there")
       try subject.archive.delete(id: exhibit.id)

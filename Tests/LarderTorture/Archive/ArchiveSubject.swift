@@ -46,7 +46,7 @@ final class ArchiveSubject: @unchecked Sendable {
       let deleted = plant == .deleteForgets ? keys.dropLast() : keys[...]
       try archive.delete(ids: deleted.map { Exhibit.id($0) })
     case .deleteAll: try archive.deleteAll()
-    case .flush: try archive.flush()
+    case .flush: try archive.checkpoint()
     }
   }
 

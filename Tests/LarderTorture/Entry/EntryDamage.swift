@@ -53,7 +53,7 @@ private struct EntryPatient {
     for number in 0..<90 {
       // The last third is not flushed, if the cache is not closed.
       if number % 30 == 0 {
-        try subject.cache.flush()
+        try subject.cache.checkpoint()
         for key in Self.keys { waiting[key] = [model.values(key)] }
       }
       let step = EntryStep.draw(
@@ -145,7 +145,7 @@ private struct EntryPatient {
     let version = UInt64.random(in: 1...1_000_000)
     try unlessDamaged(mustHold: mustHold) {
       _ = try subject.perform(.set(key: key, version: version))
-      try subject.cache.flush()
+      try subject.cache.checkpoint()
       let wanted = (0..<valueCount).map { Filler.bytes(key: key, index: $0, version: version) }
       try expect(try subject.values(key) == wanted, "what was stored afterwards is not there")
       _ = try subject.perform(.remove(key: key))

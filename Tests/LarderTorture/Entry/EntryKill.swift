@@ -38,7 +38,7 @@ enum EntryKillFamily {
     let subject = try plan.open()
     defer { try? subject.cache.close() }  // What it leaves is looked at in the next life.
     // What a limit costs goes with a flush, and none is to come between two looks.
-    if plan.limit < .max { try subject.cache.flush() }
+    if plan.limit < .max { try subject.cache.checkpoint() }
     var all = EntryModel(valueCount: plan.valueCount)
     for lane in 0..<plan.lanes {
       for number in 0..<done[lane] {

@@ -60,7 +60,7 @@ final class EntrySubject: @unchecked Sendable {
       try cache.removeAll()
       return .done
     case .flush:
-      try cache.flush()
+      try cache.checkpoint()
       return .done
     }
   }

@@ -100,7 +100,7 @@ private final class ArchiveTenant: Tenant {
         count += 1
         try archive.upsert(Note(id: count % 9, text: text))
       },
-      Call("flush") { [self] in try archive.flush() },
+      Call("flush") { [self] in try archive.checkpoint() },
       Call("sync") { [self] in try archive.sync() },
       Call("destroy", .delete) { [self] in
         if plant != .destroysByPath { return try archive.destroy() }
@@ -174,8 +174,8 @@ private final class EntryTenant: Tenant {
         defer { editor = nil }
         try editor?.commit()
       },
-      Call("flush") { [self] in try cache.flush() },
-      Call("delete", .delete) { [self] in try cache.delete() },
+      Call("flush") { [self] in try cache.checkpoint() },
+      Call("delete", .delete) { [self] in try cache.destroy() },
     ]
   }
 }
@@ -219,7 +219,7 @@ private final class CacheTenant: Tenant {
         count += 1
         try cache.set(text, forKey: count % 9)
       },
-      Call("flush") { [self] in try cache.flush() },
+      Call("flush") { [self] in try cache.checkpoint() },
       Call("remove all") { [self] in try cache.removeAll() },
     ]
   }
@@ -268,7 +268,7 @@ private final class DiskTenant: Tenant {
         count += 1
         try cache.set(text, forKey: count % 9)
       },
-      Call("flush") { [self] in try cache.flush() },
+      Call("flush") { [self] in try cache.checkpoint() },
       Call("sync") { [self] in try cache.sync() },
     ]
   }

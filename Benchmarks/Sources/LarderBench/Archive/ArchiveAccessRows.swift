@@ -66,7 +66,7 @@ extension ArchiveArea {
       let ours = try Archive<Person>(
         path: bench.freshFolder("archive"), configuration: configuration)
       try ours.upsert(all: people)
-      try ours.flush()
+      try ours.checkpoint()
       let memory = MemoryCache<Int, Person>()
       for person in people { memory.set(person, forKey: person.id) }
       let ourPieces = Pieces(people, size: people.count)

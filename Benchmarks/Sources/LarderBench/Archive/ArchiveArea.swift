@@ -46,7 +46,7 @@ enum ArchiveArea: Area {
       path: path, indexes: indexes, configuration: configuration)
     if !people.isEmpty {
       try archive.upsert(all: people)
-      try archive.flush()
+      try archive.checkpoint()
     }
     return archive
   }

@@ -146,10 +146,10 @@ extension ArchiveArea {
             guard count == groups[next].count else {
               throw Failure(description: "others were deleted")
             }
-            try archive.flush()
+            try archive.checkpoint()
           }
           try archive.upsert(all: groups[next])
-          try archive.flush()
+          try archive.checkpoint()
           return time
         },
         rival: {

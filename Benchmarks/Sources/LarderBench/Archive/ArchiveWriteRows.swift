@@ -73,7 +73,7 @@ extension ArchiveArea {
         return try bench.time(piece.count, loop: .swift, flushes: flushes) {
           try record(ours, piece)
         } flush: {
-          try ours.flush()
+          try ours.checkpoint()
         }
       },
       rival: {

@@ -50,7 +50,7 @@ extension DiskArea {
       let present = Array(all[..<readCount])
       let cache = try twoTiers(bench)
       try cache.fill(with: present)
-      try cache.diskCache?.flush()
+      try cache.diskCache?.checkpoint()
       let disk = try flushed(bench, "disk", present)
       let missing = Array(all[readCount...])
       let ourRounds = Rounds(writing: missing, size: piece)
@@ -85,8 +85,8 @@ extension DiskArea {
       let ourRounds = Rounds(writing: order, size: piece)
       let theirRounds = Rounds(writing: order, size: piece)
       return Contest(
-        ours: { try bench.write(ourRounds, in: cache) { try cache.diskCache?.flush() } },
-        rival: { try bench.write(theirRounds, in: disk) { try disk.flush() } },
+        ours: { try bench.write(ourRounds, in: cache) { try cache.diskCache?.checkpoint() } },
+        rival: { try bench.write(theirRounds, in: disk) { try disk.checkpoint() } },
         close: {
           try? cache.close()  // They are thrown away.
           closeQuietly(disk)

@@ -61,7 +61,7 @@ enum DiskArea: Area {
   static func flushed(_ bench: Bench, _ name: String, _ keys: [Int]) throws -> DiskCache<Int, Int> {
     let cache = try integers(bench.freshFolder(name))
     try cache.fill(with: keys)
-    try cache.flush()
+    try cache.checkpoint()
     return cache
   }
 

@@ -80,7 +80,7 @@ extension DiskArea {
       let payloads = Payloads(size: 100, kinds: 1)
       let ours = try bytes(bench.freshFolder("cache"))
       try keys.withUnsafeBufferPointer { try fill(ours, with: $0, payloads) }
-      try ours.flush()
+      try ours.checkpoint()
       let lmdb = try LMDBStore(bench.freshFolder("lmdb"), keys: keys, value: payloads[0])
       let theirs = LMDBDataStore(store: lmdb, size: 100)
       let order = Keys.shuffled(keys)

@@ -33,7 +33,7 @@ extension DiskArea {
           return try bench.time(largePiece, loop: .swift, flushes: flushes) {
             for key in ourNext - largePiece..<ourNext { try ours.set(payloads[key], forKey: key) }
           } flush: {
-            try ours.flush()
+            try ours.checkpoint()
           }
         },
         rival: {
@@ -78,7 +78,7 @@ extension DiskArea {
         try ours.set(payloads[key], forKey: key)
         try theirs.put(payloads[key], under: key)
       }
-      try ours.flush()
+      try ours.checkpoint()
       let order = Keys.shuffled(keys)
       let sums = order.map { payloads.sum(of: $0) }
       let ourRounds = Rounds(order, values: sums, size: largePiece)

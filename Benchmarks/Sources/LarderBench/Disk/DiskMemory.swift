@@ -30,7 +30,7 @@ enum DiskMemory {
       try cache.put(value(of: key), under: key)
       if key % 10_000 == 0 { most = max(most, anonymousBytes()) }
     }
-    try cache.flush()
+    try cache.checkpoint()
     most = max(most, anonymousBytes())
     try cache.close()
     print(most - before)

@@ -55,7 +55,7 @@ extension DiskArea {
     let theirRounds = Rounds(writing: order, size: piece)
     return Contest(
       ours: {
-        let flush = { try ours.flush() }
+        let flush = { try ours.checkpoint() }
         let time = try bench.write(ourRounds, in: ours, then: flushes ? flush : {})
         // So that its thread does not work while the rival is measured.
         if !flushes { try flush() }
@@ -84,7 +84,7 @@ extension DiskArea {
           defer { closeQuietly(cache) }
           return try bench.time(keys.count, loop: .swift) {
             try keys.withUnsafeBufferPointer { try fill(cache, with: $0, payloads) }
-            try cache.flush()
+            try cache.checkpoint()
             try cache.sync()
           }
         },

@@ -50,7 +50,7 @@ enum ManyMemory {
     case .cache:
       let cache = try DiskArea.integers(path)
       try cache.set(1, forKey: 1)
-      try cache.flush()
+      try cache.checkpoint()
       return cache
     case .environment:
       return try LMDBStore(path, keys: [1])

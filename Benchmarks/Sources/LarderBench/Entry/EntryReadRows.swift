@@ -31,7 +31,7 @@ extension EntryArea {
         try cache.setValues([payloads[key], payloads[key]], forKey: key)
         try files.put(payloads[key], under: key..<key + 1)
       }
-      try cache.flush()
+      try cache.checkpoint()
       let open = try OpenPairs(folder, count: count, size: size)
       let order = (0..<20).flatMap { Keys.shuffled(Array(0..<count), seed: $0) }
       let sums = order.map { 2 * payloads.sum(of: $0) }

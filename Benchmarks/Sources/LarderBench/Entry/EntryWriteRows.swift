@@ -50,7 +50,7 @@ extension EntryArea {
           return try bench.time(piece, loop: .swift, flushes: flushes) {
             for key in ourNext - piece..<ourNext { try write(cache, key, value) }
           } flush: {
-            try cache.flush()
+            try cache.checkpoint()
           }
         },
         rival: {
@@ -89,7 +89,7 @@ extension EntryArea {
         ours: {
           try bench.time(keys.count, loop: .swift) {
             for key in keys { try cache.update([1: value], forKey: key) }
-            try cache.flush()
+            try cache.checkpoint()
           }
         },
         rival: {

@@ -11,52 +11,69 @@ extension Cache {
   ///   what is behind it; what cannot, because it has no encoding for example, was dropped.
   ///   `.closed`.
   /// - Complexity: That of the tiers, for each write that waits.
-  public func flush() throws {
+  public func drain() throws {
     try checkOpen()
-    if queue != nil { try blocking { try await self.drain() } }
+    if queue != nil { try blocking { try await self.drainQueue() } }
     writeHotKeysAtTimes()
   }
 
-  /// Makes everything that waits reach the tiers: see ``CacheWritePolicy/writeBack(queueLimit:)``.
-  ///
-  /// With write-through nothing ever waits.
+  /// As the blocking form: makes everything that waits reach the tiers.
   ///
   /// - Throws: As the blocking form.
   /// - Complexity: That of the tiers, for each write that waits.
-  public func flush() async throws {
+  public func drain() async throws {
     try checkOpen()
-    try await drain()
+    try await drainQueue()
     writeHotKeysAtTimes()
+  }
+
+  /// Makes everything that waits reach the tiers, and runs a checkpoint of the disk, if there is
+  /// one: see ``FolderStore``.
+  ///
+  /// - Throws: As `drain()`, and what the disk throws.
+  /// - Complexity: That of `drain()` and of the disk's checkpoint.
+  public func checkpoint() throws {
+    try drain()
+    try diskCache?.checkpoint()
+  }
+
+  /// As the blocking form: makes everything that waits reach the tiers, and runs a checkpoint.
+  ///
+  /// - Throws: As the blocking form.
+  /// - Complexity: As the blocking form.
+  public func checkpoint() async throws {
+    try await drain()
+    try await diskCache?.checkpoint()
   }
 
   /// Makes everything that was written survive a power cut, as far as the tiers can.
   ///
-  /// - Throws: As `flush()`; what a tier throws.
+  /// - Throws: As `drain()`; what a tier throws.
   /// - Complexity: That of the tiers; one sync of the device.
   public func sync() throws { try blocking { try await self.sync() } }
 
   /// Makes everything that was written survive a power cut, as far as the tiers can.
   ///
-  /// - Throws: As `flush()`; what a tier throws.
+  /// - Throws: As `drain()`; what a tier throws.
   /// - Complexity: That of the tiers; one sync of the device.
   public func sync() async throws {
-    try await flush()
+    try await drain()
     for slot in slots { try await slot.sync() }
   }
 
-  /// Ends the use of the cache and of all its tiers: flushes first, so that nothing is
+  /// Ends the use of the cache and of all its tiers: drains first, so that nothing is
   /// lost.
   ///
   /// Later calls throw `.closed`, and memory is empty. Closing twice is harmless. A cache
   /// that nobody refers to any more closes its disk, when what waited is written.
   ///
-  /// - Throws: As `flush()`: if something still waits, the cache is still open, so that it
+  /// - Throws: As `drain()`: if something still waits, the cache is still open, so that it
   ///   can be closed again when what was in the way is gone: with `.replaced`, when the disk's
   ///   folder was put back. What a tier throws that is closed: the cache is closed all the same.
   /// - Complexity: That of the tiers.
   public func close() throws { try blocking { try await self.close() } }
 
-  /// Ends the use of the cache and of all its tiers: flushes first, so that nothing is
+  /// Ends the use of the cache and of all its tiers: drains first, so that nothing is
   /// lost.
   ///
   /// - Throws: As the blocking form.
@@ -103,7 +120,7 @@ extension Cache {
   }
 
   /// Writes what waits and came before this call.
-  func drain() async throws {
+  func drainQueue() async throws {
     guard let queue else { return }
     let version = queue.lastVersion
     if let error = await drain(while: { $0.since <= version }).failure { throw error }

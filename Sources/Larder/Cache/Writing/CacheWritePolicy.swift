@@ -15,7 +15,7 @@ public struct CacheWritePolicy: Sendable, Hashable {
   ///
   /// A key that is written again before that is written once, with what it was set to
   /// last. What waits is found by all reads, and lost if the process ends without
-  /// `flush()` or `close()`. A write that says what it has to survive does not wait. For
+  /// `drain()` or `close()`. A write that says what it has to survive does not wait. For
   /// tiers that take longer than you want to wait: a ``DiskCache`` alone hardly does.
   ///
   /// - Parameter queueLimit: How many writes may wait. One more waits until others are

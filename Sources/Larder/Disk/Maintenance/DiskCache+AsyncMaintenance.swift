@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 extension DiskCache {
-  /// As the synchronous form, on a thread of the cache's own: runs a checkpoint.
-  ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func flush() async throws { try await executor.run { try self.flush() } }
-
-  /// As the synchronous form, on a thread of the cache's own: makes everything written so
-  /// far survive a power cut.
-  ///
-  /// - Throws: `.diskFull`, `.io`, `.readOnly`, `.closed`.
-  /// - Complexity: One sync of the device.
-  public func sync() async throws { try await executor.run { try self.sync() } }
-
-  /// As the synchronous form, on a thread of the cache's own: ends the use of the cache.
-  ///
-  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
-  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func close() async throws { try await executor.runAnyway { try self.close() } }
-
   /// As the synchronous form, on a thread of the cache's own: verifies everything.
   ///
   /// - Parameter progress: Receives the entries done and their total from time to time, and
@@ -33,26 +14,6 @@ extension DiskCache {
   ) async throws -> DiskCacheReport {
     try await executor.runCancellable { goesOn in
       try self.verify { goesOn() && (progress?($0, $1) ?? true) }
-    }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: copies the cache, as it is
-  /// now, into a new folder, while it is in use.
-  ///
-  /// - Parameters:
-  ///   - path: The new folder, which must not exist.
-  ///   - progress: Receives the entries done and their total from time to time, and gives
-  ///     back whether to go on; nil, the default, if nobody wants to know. Nor does it go on
-  ///     when the task is cancelled.
-  /// - Throws: `.io` with errno `EEXIST` if the folder exists; `.damaged` at the first
-  ///   damaged entry; `CancellationError`; `.closed`, `.diskFull`, `.io`. Nothing is left
-  ///   there then.
-  /// - Complexity: O(bytes of everything).
-  public func backup(
-    to path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws {
-    try await executor.runCancellable { goesOn in
-      try self.backup(to: path) { goesOn() && (progress?($0, $1) ?? true) }
     }
   }
 

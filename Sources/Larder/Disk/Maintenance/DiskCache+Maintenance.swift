@@ -4,35 +4,6 @@ import CLarderStore
 import LarderCore
 
 extension DiskCache {
-  /// Runs a checkpoint: brings what was written into the index, enforces limits and ages,
-  /// and cleans the log.
-  ///
-  /// Happens by itself too: see ``DiskCacheConfiguration/flushInterval``.
-  ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
-  ///   does not lie there any more), when everything stays in the log and a later flush tries
-  ///   again.
-  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func flush() throws { try store.flush() }
-
-  /// Makes everything written so far survive a power cut.
-  ///
-  /// Concurrent callers share one sync of the device.
-  ///
-  /// - Throws: `.diskFull` and `.io` if the device failed; `.replaced`, `.readOnly`, `.closed`.
-  /// - Complexity: One sync of the device.
-  public func sync() throws { try store.sync() }
-
-  /// Ends the use of the cache: flushes it, syncs it and lets others write to it.
-  ///
-  /// Calls under way finish first; later ones throw `.closed`. Closing twice is harmless. A
-  /// cache that nobody refers to any more closes itself.
-  ///
-  /// - Throws: `.diskFull`, `.io` or `.replaced` if the flush failed; the cache is closed all the
-  ///   same, and the log keeps what is not in the index.
-  /// - Complexity: As `flush()`.
-  public func close() throws { try store.shutdown() }
-
   /// Verifies everything: the files, every entry's checksum, that limits and counts agree
   /// with the entries.
   ///
@@ -46,33 +17,6 @@ extension DiskCache {
   ) throws -> DiskCacheReport {
     let (isIntact, report) = try store.verify(progress: progress)
     return DiskCacheReport(report, isIntact: isIntact)
-  }
-
-  /// What opening found in the log: see ``DiskCacheReport/taken``.
-  ///
-  /// - Throws: `.closed`.
-  /// - Complexity: O(1).
-  public var recovery: DiskCacheReport {
-    get throws {
-      let report = try store.recovery()
-      return DiskCacheReport(recovery: report)
-    }
-  }
-
-  /// Copies the cache, as it is now, into a new folder, while it is in use.
-  ///
-  /// - Parameters:
-  ///   - path: The new folder, which must not exist.
-  ///   - progress: Receives the entries done and their total from time to time, and gives
-  ///     back whether to go on; nil, the default, if nobody wants to know.
-  /// - Throws: `.io` with errno `EEXIST` if the folder exists; `.damaged` at the first
-  ///   damaged entry; `CancellationError` if `progress` said so; `.closed`, `.diskFull`,
-  ///   `.io`. Nothing is left there then.
-  /// - Complexity: O(bytes of everything).
-  public func backup(
-    to path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws {
-    try store.backup(to: path, progress: progress)
   }
 
   /// Frees all room that replaced and removed entries left.

@@ -143,13 +143,3 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     isReadOnly = raw.read_only != 0
   }
 }
-
-extension DiskCache {
-  /// The cache's figures, all of the same moment.
-  ///
-  /// - Throws: `.closed`.
-  /// - Complexity: O(1).
-  public var statistics: DiskCacheStatistics {
-    get throws { DiskCacheStatistics(try store.statistics()) }
-  }
-}

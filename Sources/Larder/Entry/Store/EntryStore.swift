@@ -78,12 +78,6 @@ final class EntryStore: Sendable {
 
   var isClosed: Bool { editing.isClosed }
 
-  /// Ends all edits and all use.
-  func close() throws {
-    editing.close()
-    try handle.shutdown()
-  }
-
   // MARK: - How long, how sure
 
   func terms(_ expiration: Expiration?, _ durability: Durability?) -> StoreTerms {

@@ -58,7 +58,7 @@ struct ArchiveHistory {
     switch generator.next() % 20 {
     case 0..<5: try write()
     case 5, 6: try delete()
-    case 7, 8: try writer?.archive.flush()
+    case 7, 8: try writer?.archive.checkpoint()
     case 9: try reindex()
     case 10, 11, 12: try read()
     case 13:

@@ -44,7 +44,7 @@ struct ArchiveReindexingTests {
     try archive.upsert(ArchivePerson(5, age: 0))
     try archive.update(id: 6) { $0.age = 1 }
     try archive.delete(id: 9)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try ids(archive, by: age) == [5, 6, 8, 7, 4, 3, 2, 1])
     #expect(try archive.verify().isIntact)
   }

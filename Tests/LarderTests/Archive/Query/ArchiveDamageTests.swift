@@ -107,7 +107,7 @@ struct ArchiveDamageTests {
     let archive = try place.open()
     if removes { try archive.delete(id: 2) } else { try archive.upsert(Citizen(id: 2, age: 25)) }
     for isFlushed in [false, true] {
-      if isFlushed { try archive.flush() }
+      if isFlushed { try archive.checkpoint() }
       for (name, ask) in Self.questions {
         #expect(throws: Never.self, "\(name)") { try ask(archive) }
       }

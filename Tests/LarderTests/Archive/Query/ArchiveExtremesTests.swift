@@ -177,7 +177,7 @@ struct ArchiveExtremesTests {
     var all = Extreme.all
     // Half of them flushed.
     try archive.insert(all: all.prefix(12))
-    try archive.flush()
+    try archive.checkpoint()
     try archive.insert(all: all.dropFirst(12))
     all.sort { $0.id < $1.id }
     var number = kind

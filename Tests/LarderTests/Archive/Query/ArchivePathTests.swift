@@ -29,7 +29,7 @@ struct ArchivePathTests {
     let archive = try Archive<Volume>(
       path: place.directory.file("\(indexes.count)").path, indexes: indexes)
     try archive.upsert(all: all.prefix(500))
-    try archive.flush()
+    try archive.checkpoint()
     try archive.upsert(all: all.dropFirst(500))
     return archive
   }

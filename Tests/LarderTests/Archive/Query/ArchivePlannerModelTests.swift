@@ -102,7 +102,7 @@ struct ArchivePlannerModelTests {
         default: break
         }
         // Nothing is pending, all is, or some of it.
-        if round == 0 || (round == 1 && step % 3 == 0) { try archive.flush() }
+        if round == 0 || (round == 1 && step % 3 == 0) { try archive.checkpoint() }
         let name = "indexes \(indexes), round \(round), step \(step), seed \(random.seed)"
         let all = model.values.sorted { $0.id < $1.id }
         for _ in 0..<4 { try query(archive, all, name) }

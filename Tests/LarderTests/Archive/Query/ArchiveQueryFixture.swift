@@ -78,7 +78,7 @@ struct CitizenPlace {
     let archive = try open(indexes: indexes)
     let half = citizens.count / 2
     for citizen in citizens[..<half] { try archive.upsert(citizen) }
-    try archive.flush()
+    try archive.checkpoint()
     for citizen in citizens[half...] { try archive.upsert(citizen) }
     return archive
   }

@@ -27,7 +27,7 @@ struct ArchiveQueryModelTests {
         for _ in 0..<Int.random(in: 0...20, using: &random) {
           try change(&model, indexed, plain)
         }
-        if Int.random(in: 0..<4, using: &random) == 0 { try indexed.flush() }
+        if Int.random(in: 0..<4, using: &random) == 0 { try indexed.checkpoint() }
         let all = model.values.sorted { $0.id < $1.id }
         let stages = makeStages()
         let name = "\(stages.map(\.name)), round \(round), step \(step), seed \(seed)"

@@ -121,7 +121,7 @@ struct ArchiveQueryTests {
     try archive.delete(id: 5)
     #expect(try query.results().map(\.id) == [9])
     #expect(try query.count() == 1)
-    try archive.flush()
+    try archive.checkpoint()
     #expect(try query.results().map(\.id) == [9])
     try archive.deleteAll()
     #expect(try query.results() == [])
@@ -151,7 +151,7 @@ struct ArchiveQueryTests {
       // Some is replaced, some removed, some expired, and some waits for a checkpoint.
       if id % 5 == 4 { try archive.upsert(Citizen(id: id / 2, age: 3)) }
       if id % 9 == 8 { try archive.delete(id: id - 3) }
-      if id % 25 == 24 { try archive.flush() }
+      if id % 25 == 24 { try archive.checkpoint() }
       place.clock.advance(0.5)
       for handle in [archive, reader] where id % 4 == 3 {
         let age = id * 7 % 10

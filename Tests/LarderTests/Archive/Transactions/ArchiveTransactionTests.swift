@@ -235,7 +235,7 @@ struct ArchiveTransactionTests {
       } catch is Refusal {
         model = before
       }
-      if step % 7 == 0 { try archive.flush() }
+      if step % 7 == 0 { try archive.checkpoint() }
       #expect(try archive.everything == model.values.sorted { $0.id < $1.id }, "\(name)")
     }
     #expect(try archive.verify().isIntact)

@@ -15,7 +15,7 @@ struct ArchiveUniqueTests {
     let archive = try place.open()
     let stored = [Account(id: 1, code: "secret", balance: 5), Account(id: 2, code: "b")]
     try archive.put(all: stored)
-    if isFlushed { try archive.flush() }
+    if isFlushed { try archive.checkpoint() }
     let other = Account(id: 3, code: "secret")
     let writes: [(String, () throws -> Void)] = [
       ("one", { try archive.put(other) }),
@@ -88,7 +88,7 @@ struct ArchiveUniqueTests {
     #expect(try archive.count == 1)
     // Those that share their first 240 bytes are still told apart.
     try archive.put(Account(id: 2, code: String(repeating: "x", count: 997)))
-    try archive.flush()
+    try archive.checkpoint()
     try archive.put(Account(id: 3, code: String(repeating: "x", count: 996)))
     #expect(
       errorCode { try archive.put(Account(id: 4, code: String(repeating: "x", count: 997))) }
@@ -164,7 +164,7 @@ struct ArchiveUniqueTests {
           next[account.id] = changed
         }
         code = errorCode { try archive.update(id: account.id) { $0.code = account.code } }
-      case 17: try archive.flush()
+      case 17: try archive.checkpoint()
       case 18 where step % 10 == 0:
         try archive.close()
         archive = try place.open()

@@ -245,7 +245,7 @@ struct CacheAgeTests {
     // What looks for what has expired leaves it.
     #expect(try await disk.removeExpired() == 0)
     #expect(try await !disk.contains(1))
-    try await disk.flush()
+    try await disk.checkpoint()
     for isAsync in [true, false] {
       let value =
         isAsync

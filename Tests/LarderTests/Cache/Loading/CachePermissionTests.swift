@@ -201,7 +201,7 @@ private final class AskedTier: CacheTier {
     #expect(try await cache.value(forKey: "a") { 2 } == 2)
     #expect(shared.asked == 0)
     shared.fake.writeDoor.open()
-    try await cache.flush()
+    try await cache.checkpoint()
     #expect(shared.fake["a"] == 2)
     try await cache.close()
   }
