@@ -17,7 +17,7 @@
       var hangs: String?
       var fails: String?
 
-      func checkpoint() async throws { try await note("flush") }
+      func checkpoint() async throws { try await note("checkpoint") }
       func sync() async throws { try await note("sync") }
       func close() async throws { try await note("close") }
 
@@ -52,7 +52,7 @@
     @Test func aShutdownFlushesSyncsAndClosesInThisOrder() async throws {
       try await run(StoreService([store("a"), store("b")], stepLimit: .seconds(86_400)))
       let steps = notes.withLock { $0 }
-      #expect(Set(steps[0..<2]) == ["a flush", "b flush"])
+      #expect(Set(steps[0..<2]) == ["a checkpoint", "b checkpoint"])
       #expect(Set(steps[2..<4]) == ["a sync", "b sync"])
       #expect(Set(steps[4...]) == ["a close", "b close"])
     }
@@ -63,7 +63,7 @@
       #expect(notes.withLock { $0 } == [])
       task.cancel()
       try await task.value
-      #expect(notes.withLock { $0 } == ["a flush", "a sync", "a close"])
+      #expect(notes.withLock { $0 } == ["a checkpoint", "a sync", "a close"])
     }
 
     @Test func aServiceRunsUntilItIsToldToEnd() async throws {
@@ -81,13 +81,13 @@
 
     @Test func whatFailsIsThrownWhenEverythingIsClosed() async throws {
       let service = StoreService(
-        [store("a", fails: "flush"), store("b", fails: "close")], stepLimit: .seconds(86_400))
+        [store("a", fails: "checkpoint"), store("b", fails: "close")], stepLimit: .seconds(86_400))
       let error = await #expect(throws: LarderError.self) { try await run(service) }
-      #expect(error?.code == .diskFull && error?.message == "flush")
+      #expect(error?.code == .diskFull && error?.message == "checkpoint")
       #expect(notes.withLock { Set($0) }.count == 6)
     }
 
-    @Test(arguments: ["flush", "sync", "close"])
+    @Test(arguments: ["checkpoint", "sync", "close"])
     func aDeviceThatHangsDoesNotHoldUpTheShutdown(step: String) async throws {
       let service = StoreService(
         [store("a"), store("b", hangs: step)], stepLimit: .milliseconds(50))
