@@ -228,8 +228,8 @@ extension StoreHandle {
     return LarderError(
       .damaged,
       """
-      An entry of \(path)\(name) is damaged, and was left as it is; remove it or write it again, \
-      or let salvage copy what is intact.
+      An entry of \(path)\(name) is damaged, and was left as it is; remove it or write it again; \
+      rebuild makes a new index of the log, and salvage copies what is intact.
       """)
   }
 

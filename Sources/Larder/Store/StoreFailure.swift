@@ -72,7 +72,10 @@ enum StoreFailure {
       of journalCapacity
       """
     case LARDER_EDAMAGED:
-      "the data is damaged; nothing was deleted, and salvage copies what is intact"
+      """
+      the data is damaged; nothing was deleted; rebuild makes a new index of the log, and salvage \
+      copies what is intact
+      """
     case LARDER_EFOREIGN:
       """
       something that is not Larder's is in the way, in that folder or in place of its folder \
