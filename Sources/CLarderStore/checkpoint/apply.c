@@ -186,6 +186,9 @@ larder_status larder_apply_find(apply_txn *apply, larder_bytes stored, tree_key 
         if (status && status != LARDER_EDAMAGED) return status;
         is_read = !status;
         if (is_read) out->padded = record_padded(bytes.length);
+        record whole;
+        out->leaves_strays = (found->flags & RECORD_INDEXED) != 0 &&
+                             (status || larder_record_read(bytes, true, &whole) != LARDER_OK);
     }
     if (!is_read)
         out->record = (record){.kind = RECORD_PUT,
@@ -275,6 +278,7 @@ static larder_status retire_entry(apply_txn *apply, larder_bytes stored, const a
     }
     apply->meta.count -= 1;
     apply->meta.bytes -= old->row.value_bytes;
+    apply->meta.has_strays |= old->leaves_strays;
     if (status || !old->state.has_row) return status;
     larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
     return row_list_delete(&apply->rows, &key);
@@ -336,6 +340,7 @@ larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location w
     bool is_there = status != LARDER_ENOTFOUND;
     if (status && is_there) return status;
     // A row that cannot be read is replaced all the same.
+    if (is_there && old.is_damaged) apply->meta.has_strays = true;
     if (is_there && !old.is_damaged) {
         // The tree has it already, or a later one: after a crash between the transactions of a
         // checkpoint. Of a batch with the key more than once only the last record comes here.

@@ -74,6 +74,8 @@ typedef struct apply_entry {
     bool is_damaged;
     /** Bytes of its record with padding; 0 if there is no telling. */
     size_t padded;
+    /** Whether it is damaged, so that nobody knows all of its rows in indexes. */
+    bool leaves_strays;
     entry_state state;
 } apply_entry;
 /** The entry under a stored key. LARDER_ENOTFOUND. Borrowed until the transaction's next write.

@@ -21,7 +21,9 @@
         104 u64  store id         segments repeat it
         112 u64  offset           in that segment
         120 u32  next segment     no segment in the tree has this number or a greater one
-        124 u16  has order        1: every entry has its row in the order of use
+        124 u8   has order        1: every entry has its row in the order of use
+        125 u8   has strays       1: rows of indexes may lead nowhere, as what they belonged to was
+                                  replaced while it was damaged
         126 u16  key form         of all keys; 0: nobody said, as in files of earlier versions
         128      end */
 #ifndef LARDER_META_H
@@ -55,7 +57,8 @@ typedef struct store_meta {
     uint64_t store_id;
     uint64_t end_offset;
     uint32_t next_segment;
-    uint16_t has_order;
+    uint8_t has_order;
+    uint8_t has_strays;
     uint16_t key_form;
     location end;
 } store_meta;

@@ -213,7 +213,10 @@ static larder_status pending_count(larder_store_cursor *cursor, uint64_t limit, 
 /** @return LARDER_OK; LARDER_EDAMAGED if it cannot be told from rows. */
 static larder_status count_by_rows(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     row_array due = {0};
-    if (!cursor->has_exact_range || !expiry_is_in_rows(cursor)) return LARDER_EDAMAGED;
+    bool has_strays =
+        cursor->query.order == LARDER_STORE_BY_INDEX && cursor->place->meta.has_strays;
+    if (has_strays || !cursor->has_exact_range || !expiry_is_in_rows(cursor))
+        return LARDER_EDAMAGED;
     larder_status status = pending_count(cursor, limit, count);
     if (!status && *count < limit && !cursor->pending.hides_tree) {
         status = list_due(cursor, &due);
