@@ -33,7 +33,7 @@ extension Archive {
   /// were when the call began. Counts as an access of none.
   ///
   /// One that is damaged or cannot be decoded is an error, or left out and counted in
-  /// ``statistics``, as ``ArchiveConfiguration/undecodable`` says.
+  /// ``FolderStore/statistics``, as ``ArchiveConfiguration/undecodable`` says.
   ///
   /// - Parameter limit: How many at most; all by default. 0 and less: none.
   /// - Returns: The elements.

@@ -9,7 +9,7 @@ extension EntryCache {
   ///
   /// - Parameter key: The key.
   /// - Returns: The values; nil if there is no entry, or it is expired or damaged,
-  ///   which the ``statistics`` count.
+  ///   which the ``FolderStore/statistics`` count.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), one allocation. No disk read if the system has the

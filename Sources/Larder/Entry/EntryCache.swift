@@ -21,8 +21,8 @@ import Synchronization
 /// the program: with another one, or another number of values, the cache starts afresh.
 ///
 /// A miss is nil, and so is an entry that cannot be read because it is damaged, which is
-/// counted in the ``statistics``; damage never costs another entry, and nothing is wiped
-/// because of it.
+/// counted in the ``FolderStore/statistics``; damage never costs another entry, and nothing is
+/// wiped because of it.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own.
