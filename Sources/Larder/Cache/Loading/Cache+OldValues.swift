@@ -60,23 +60,23 @@ extension OldValue {
 extension CacheTierEntry {
   /// How long an entry that was read was given to live; nil: as its tier does by default.
   @usableFromInline
-  func own(_ now: Date) -> Expiration? {
+  func own(_ now: @autoclosure () -> Date) -> Expiration? {
     if let ownExpiration { return ownExpiration }
     // Of a tier that says what is left. What has no end is what it does, as far as anybody knows.
     guard let expiration, expiration != .never else { return nil }
     let passed = age ?? .zero
-    let life = expiration.afterWrite ?? expiration.date.map { .seconds($0.timeIntervalSince(now)) }
+    let life =
+      expiration.afterWrite ?? expiration.date.map { .seconds($0.timeIntervalSince(now())) }
     return Expiration(afterWrite: life.map { $0 + passed }, afterAccess: expiration.afterAccess)
   }
 }
 
 extension MemoryCompany {
-  /// What goes with an entry of a tier.
+  /// What goes with an entry of a tier, which was given so long to live.
   @inlinable
-  init(_ entry: CacheTierEntry<some Sendable>, _ now: Date) {
+  init(_ entry: CacheTierEntry<some Sendable>, _ expiration: Expiration?) {
     self.init(
-      refreshAfter: entry.refreshAfter, expiration: entry.own(now), age: entry.age ?? .zero,
-      extendedData: entry.extendedData,
-      isUnchanged: entry.isUnchanged)
+      refreshAfter: entry.refreshAfter, expiration: expiration, age: entry.age ?? .zero,
+      extendedData: entry.extendedData, isUnchanged: entry.isUnchanged)
   }
 }

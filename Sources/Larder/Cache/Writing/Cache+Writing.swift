@@ -194,23 +194,24 @@ extension Cache {
   @inlinable
   func settle(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     forgetAbsence(key)
-    var entry = entry
-    entry.ownExpiration = entry.expiration
-    if copyLifetime != nil { entry = copyForMemory(entry, key) }
+    let given = entry.expiration
+    let entry = copyLifetime == nil ? entry : copyForMemory(entry, key)
     memoryCache.replace(
       with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration,
-      company: company(of: entry)
+      company: company(of: entry, given: .some(given))
     ) { writers.isGoodForAll(token) }
     if loads.isBusy { loads.supersede(key)?.release(entry.value) }
   }
 
   /// What goes with an entry to memory; nil for what the cache has for all.
+  ///
+  /// - Parameter given: How long who wrote it lets it live; nil if the entry says that.
   @inlinable
-  func company(of entry: Entry) -> MemoryCompany? {
+  func company(of entry: Entry, given: Expiration?? = nil) -> MemoryCompany? {
     let isBare =
       entry.refreshAfter == nil && entry.age == nil && entry.extendedData == nil
       && entry.expiration == nil && !entry.isUnchanged
-    return isBare ? nil : MemoryCompany(entry, clock.date)
+    return isBare ? nil : MemoryCompany(entry, given ?? entry.own(clock.date))
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.
