@@ -151,7 +151,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
     } else if !there.hasElements(as: format) || sample.differing > 0 {
-      try rebuild(after: there, isAlone: true, movesKeys: isOlder, progress)
+      // What is damaged says so to who asks for it.
+      _ = try rebuild(after: there, isAlone: true, movesKeys: isOlder, progress)
     } else {
       try indexUnindexed()
       try useIndexes(there.number)

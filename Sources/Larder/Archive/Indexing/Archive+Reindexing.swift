@@ -65,7 +65,6 @@ extension Archive {
   ///   - progress: Told of elements; gives back whether to go on.
   /// - Returns: What is wrong with such an element.
   /// - Throws: `CancellationError` if it said no.
-  @discardableResult
   func rebuild(
     after there: ArchiveFormat, isAlone: Bool, movesKeys: Bool = false,
     _ progress: StoreProgressReport?
