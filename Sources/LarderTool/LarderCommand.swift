@@ -20,8 +20,7 @@ struct LarderCommand: ParsableCommand {
 
       EXIT CODES
         0   done
-        1   damage or loss was found (verify, salvage, ls, archive query, log cat, log tail,
-            demo), or --grep matched nothing
+        1   damage or loss was found, or --grep matched nothing
         2   could not do it, or not write the output; the standard error has the reason
         3   there is no such entry (cache get, entry get, archive get) or field (archive query)
         64  wrong usage
@@ -79,7 +78,7 @@ struct LarderCommand: ParsableCommand {
       // The library's advice, in the words of the command line.
       StandardError.note(
         error.explained.replacing("set trustsOtherUsers", with: "pass --trust-others"))
-      return ToolExit.failure
+      return error.code == .damaged ? ToolExit.damage : ToolExit.failure
     } catch let error as ToolFailure {
       StandardError.note(error.description)
       return ToolExit.failure

@@ -28,8 +28,7 @@ extension LarderError {
 
 /// The tool's exit codes, as its help states them. Wrong usage is 64, by the argument parser.
 package enum ToolExit {
-  /// `verify`, `salvage`, `log cat` or `log tail` found damage or loss; a claim of the demo was not
-  /// seen to hold.
+  /// Something is damaged or was lost; a claim of the demo was not seen to hold.
   package static let damage: Int32 = 1
   /// `--grep` matched nothing, as with grep(1).
   package static let noMatch: Int32 = 1

@@ -132,10 +132,10 @@ extension QueueFile {
     if status == LARDER_OS_ENOENT { return false }
     try check(status, "open \(path)")
     defer { larder_os_file_close(file) }
-    var magic = [UInt8](repeating: 0, count: QueueHeader.magic.count)
+    var header = [UInt8](repeating: 0, count: QueueHeader.size)
     var count = 0
-    try check(larder_os_file_read_at(file, &magic, magic.count, 0, &count), "read \(path)")
-    guard magic == QueueHeader.magic else {
+    try check(larder_os_file_read_at(file, &header, header.count, 0, &count), "read \(path)")
+    if case .foreign = QueueHeader.read(header) {
       throw LarderError(
         .notALarderFile, "The file \(path) is not that of a queue; it was left as it is.")
     }

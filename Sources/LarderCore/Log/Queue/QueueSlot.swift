@@ -81,10 +81,13 @@ struct QueueHeader: Equatable {
   }
 
   static func read(_ bytes: [UInt8]) -> Verdict {
-    guard bytes.prefix(8) == magic[...] else { return .foreign }
+    let isOurs = bytes.prefix(8) == magic[...]
+    // What the checksum agrees with but for the magic was one of ours.
+    let header = magic + bytes.dropFirst(8)
     guard bytes.count >= size,
-      bytes.load(at: 60, as: UInt32.self) == bytes.checksum(0..<60, from: 0)
-    else { return .damaged }
+      bytes.load(at: 60, as: UInt32.self) == header.checksum(0..<60, from: 0)
+    else { return isOurs ? .damaged : .foreign }
+    if !isOurs { return .damaged }
     let found = bytes.load(at: 8, as: UInt32.self)
     if found != version { return .unknownVersion(found) }
     let window = bytes.load(at: 12, as: UInt32.self)
