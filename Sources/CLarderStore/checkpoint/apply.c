@@ -166,10 +166,9 @@ larder_status larder_apply_find(apply_txn *apply, larder_bytes stored, tree_key 
     larder_bytes row;
     larder_status status = larder_apply_get(apply, key, &row);
     if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    status = larder_row_read(row, &out->row);
-    out->is_damaged = status;
-    if (status) return LARDER_OK;
     const entry_row *found = &out->row;
+    out->is_damaged = larder_row_read(row, &out->row) || !larder_row_is_of_inlined(found);
+    if (out->is_damaged) return LARDER_OK;
     out->padded = larder_row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
     bool is_read = false;
@@ -332,6 +331,25 @@ static larder_status is_applied(apply_txn *apply, larder_bytes stored, const uin
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
 }
 
+/** Whether the tree has a write already, or a later one: after a crash between the transactions of
+    a checkpoint. Of a batch with the key more than once only the last record comes here.
+    @param old is damaged from here on if its row says so, and not the record that it leads to. */
+static larder_status is_there_already(apply_txn *apply, const tree_key *key, const uint8_t *at,
+                                      apply_entry *old, bool *out) {
+    larder_store *store = apply->store;
+    larder_bytes row, bytes;
+    uint32_t segment_number;
+    *out = !old->is_damaged && old->row.sequence >= record_sequence(at);
+    // A later one may be what was lost of the log: then nothing older comes in its place.
+    if (!*out || (old->row.sequence > record_sequence(at) && store->recovery.journal_lost > 0))
+        return LARDER_OK;
+    larder_status status = larder_apply_get(apply, key, &row);
+    if (!status) status = larder_log_row(&store->pending.log, row, &bytes, &segment_number);
+    old->is_damaged = status == LARDER_EDAMAGED;
+    *out = !status;
+    return old->is_damaged ? LARDER_OK : status;
+}
+
 larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
     larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
@@ -339,12 +357,14 @@ larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location w
     larder_status status = larder_apply_find(apply, stored, &key, &old);
     bool is_there = status != LARDER_ENOTFOUND;
     if (status && is_there) return status;
-    // A row that cannot be read is replaced all the same.
-    if (is_there && old.is_damaged) apply->meta.has_strays = true;
-    if (is_there && !old.is_damaged) {
-        // The tree has it already, or a later one: after a crash between the transactions of a
-        // checkpoint. Of a batch with the key more than once only the last record comes here.
-        if (old.row.sequence >= record_sequence(at)) return LARDER_OK;
+    bool is_already = false;
+    status = is_there ? is_there_already(apply, &key, at, &old, &is_already) : LARDER_OK;
+    if (status || is_already) return status;
+    if (is_there && old.is_damaged) {
+        // It is replaced all the same. What else it has in the tree and the log, nobody knows.
+        apply->meta.has_strays = true;
+        apply->meta.count -= 1;
+    } else if (is_there) {
         status = retire_entry(apply, stored, &old);
         if (status) return status;
     }

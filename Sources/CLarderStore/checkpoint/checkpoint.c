@@ -654,7 +654,11 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     if (!status && runs) {
         larder_store_ask_for_reads(store);
         const int64_t began_ns = larder_os_monotonic_ns();
+        const bool had_strays = store->index.meta.has_strays;
         status = flush_once(store, order);
+        if (larder_environment_is_damaged(store->index.environment) ||
+            (store->index.meta.has_strays && !had_strays))
+            larder_identity_note_damage(&store->identity, store->options.mode);
         const int64_t took_ns = larder_os_monotonic_ns() - began_ns;
         atomic_fetch_add(&store->figures.flush_ns, (uint64_t)took_ns);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);

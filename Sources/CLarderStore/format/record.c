@@ -331,6 +331,12 @@ larder_status larder_row_read(larder_bytes bytes, entry_row *out) {
     return row.segment != 0 ? LARDER_OK : LARDER_EDAMAGED;
 }
 
+bool larder_row_is_of_inlined(const entry_row *row) {
+    const uint8_t *at = row->inlined.data;
+    return row->inlined.length == 0 ||
+           (record_sequence(at) == row->sequence && record_minor(at) == row->minor);
+}
+
 size_t larder_row_record_padded(const entry_row *row, larder_bytes stored) {
     if (row->inlined.length > 0) return record_padded(row->inlined.length);
     if ((row->flags & RECORD_HAS_PARTS) != 0 || stored.length > KEY_WHOLE_MAX_BYTES) return 0;

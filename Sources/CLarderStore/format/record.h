@@ -263,6 +263,8 @@ static inline location row_location(const uint8_t *row) {
 void larder_row_move(uint8_t *row, location to);
 /** Takes a row apart; what is inline is not verified. LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_row_read(larder_bytes bytes, entry_row *out);
+/** Whether a row names the write that lies in it; true if none does. */
+bool larder_row_is_of_inlined(const entry_row *row);
 /** Bytes of the record of an entry under the stored key, padded, as far as the row tells; 0 if only
     the record does. */
 size_t larder_row_record_padded(const entry_row *row, larder_bytes stored);

@@ -185,3 +185,33 @@ lock_text larder_identity_look(const store_identity *identity, int64_t *holder_p
     larder_os_file_close(file);
     return text;
 }
+
+// A file of its own: a page of the index may be what is damaged.
+static const char damage_name[] = "damaged";
+
+void larder_identity_note_damage(const store_identity *identity, uint32_t mode) {
+    int folder, file = -1;
+    // Where that fails, the next handle runs into the damage as this one did.
+    if (larder_identity_folder(identity, &folder)) return;
+    (void)!larder_os_file_open_in(folder, damage_name, LARDER_OS_WRITE | LARDER_OS_CREATE, mode,
+                                  &file);
+    larder_os_file_close(file);
+    (void)!larder_os_folder_sync(folder);
+    larder_os_file_close(folder);
+}
+
+bool larder_identity_has_damage(const store_identity *identity) {
+    int folder;
+    larder_os_facts facts;
+    if (larder_identity_folder(identity, &folder)) return false;
+    larder_status status = larder_os_file_facts_in(folder, damage_name, &facts);
+    larder_os_file_close(folder);
+    return !status && facts.is_regular;
+}
+
+void larder_identity_forget_damage(const store_identity *identity) {
+    int folder;
+    if (larder_identity_folder(identity, &folder)) return;
+    (void)!larder_os_file_remove_in(folder, damage_name);
+    larder_os_file_close(folder);
+}

@@ -64,6 +64,11 @@ LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identi
 void larder_identity_note_synced(store_identity *identity, location synced, uint64_t store_id);
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
 void larder_identity_unlock(store_identity *identity, bool is_clean);
+/** Leaves word that the index is damaged: whoever opens the store to write next rebuilds it. */
+void larder_identity_note_damage(const store_identity *identity, uint32_t mode);
+bool larder_identity_has_damage(const store_identity *identity);
+/** As word of the damage that a rebuild has mended, or cannot mend. */
+void larder_identity_forget_damage(const store_identity *identity);
 /** What whoever had the store open for writing last left in the lock's file.
     @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
 lock_text larder_identity_look(const store_identity *identity, int64_t *holder_pid);

@@ -165,6 +165,8 @@ static larder_status environment_await_readers(environment *env) {
     return LARDER_OK;
 }
 
+bool larder_environment_is_damaged(const environment *env) { return env->is_damaged; }
+
 larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;
     if (env->is_damaged) return LARDER_EDAMAGED;

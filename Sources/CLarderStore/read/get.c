@@ -331,8 +331,8 @@ larder_status larder_store_version(larder_store *store, larder_bytes key, uint64
 /** Entries that are resolved before the lock is given back for a moment. */
 enum { RESOLVE_MAX_COUNT = 1024 };
 
-/** What lies under the next entry that this is not known of: in the table below, or in the tree. A
-    damaged row counts as none. */
+/** What lies under the next entry that this is not known of: in the table below, or in the tree.
+    What is damaged counts as an entry: one that is there is written more often than a new one. */
 static void resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
                          uint64_t applied) {
     const memtable_entry *under = &table->entries[table->resolved];
@@ -349,8 +349,9 @@ static void resolve_next(const larder_store *store, const snapshot *seen, memtab
     } else if (table->cleared <= applied && (!below || below->cleared <= applied)) {
         tree_key wanted;
         larder_tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
-        is_there = larder_tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
-                   larder_row_read(bytes, &row) == LARDER_OK;
+        larder_status status = larder_tree_get(&seen->tree, bytes_of_key(&wanted), &bytes);
+        is_there = status != LARDER_ENOTFOUND;
+        if (!status && larder_row_read(bytes, &row)) row.value_bytes = 0;
     }
     larder_memtable_resolve(table, is_there, row.value_bytes);
 }

@@ -234,6 +234,7 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
         status = keep_inlined(store, &work.search);
     }
     if (!status) status = larder_index_replace(store, make_index, &work);
+    if (!status) larder_identity_forget_damage(&store->identity);
     larder_os_file_close(lock);
     larder_salvage_close(&work.search);
     return status;

@@ -78,7 +78,7 @@ static larder_status options_check(larder_store *store) {
 
 static int has_foreign_name(void *context, const char *name) {
     static const char *const ours[] = {"lock",      "log",  "data.mdb", "data.new", "lock.mdb",
-                                       "index.new", "feed", "hot",      "hot.new"};
+                                       "index.new", "feed", "hot",      "hot.new",  "damaged"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
@@ -357,6 +357,20 @@ static larder_status begin_writing(larder_store *store, const lock_text *past) {
     return larder_store_thread_start(store);
 }
 
+/** Rebuilds an index of which an earlier handle found that it is damaged. Where that cannot be, the
+    store opens with what there is: what the log makes uncertain is for the caller to choose.
+    @return LARDER_OK; ECANCELED. */
+static larder_status heal(larder_store *store) {
+    if (!larder_identity_has_damage(&store->identity)) return LARDER_OK;
+    larder_store_report ignored;
+    larder_status status = larder_store_rebuild_index(store, store->options.progress,
+                                                      store->options.context, &ignored);
+    // Another attempt would find the same.
+    if (status == LARDER_EDAMAGED || status == LARDER_EVERSION || status == LARDER_EFOREIGN)
+        larder_identity_forget_damage(&store->identity);
+    return status == ECANCELED ? status : LARDER_OK;
+}
+
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
     lock_text past;
     log_survey there = {0};
@@ -369,6 +383,7 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     }
     if (!status || is_lost)
         status = larder_identity_lock(&store->identity, store->options.mode, &past, detail);
+    if (!status && !is_lost) status = heal(store);
     if (status) return status;
     status = is_lost ? LARDER_EDAMAGED : open_parts(store, past.is_other_boot, &there, detail);
     if (status == LARDER_EDAMAGED && rebuilds) {

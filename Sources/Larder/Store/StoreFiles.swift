@@ -11,7 +11,7 @@ enum StoreFiles {
   /// store that was deleted in part is never opened as if it were whole.
   private static let names = [
     "data.new", "index.new/data.mdb", "index.new/lock.mdb", "data.mdb", "lock.mdb", "feed",
-    HotKeyFile.name, HotKeyFile.newName,
+    "damaged", HotKeyFile.name, HotKeyFile.newName,
   ]
 
   /// Deletes them, and the folder if nothing else is in it.

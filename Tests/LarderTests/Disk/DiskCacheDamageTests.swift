@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// What is written to a cache whose index is damaged is there, and who opens it next mends it.
+struct DiskCacheDamageTests {
+  private let place: DiskPlace
+  private let template: URL
+
+  init() throws {
+    place = try DiskPlace()
+    template = place.directory.file("template")
+  }
+
+  private func open() throws -> DiskCache<Int, String> {
+    try place.openText { $0.countLimit = 999 }
+  }
+
+  private let keys = 1...300
+  private static let index = "data.mdb"
+
+  /// Makes one of short values, all of which lie in the index, on several pages.
+  ///
+  /// - Returns: The index.
+  private func makeTemplate() throws -> Data {
+    let cache = try open()
+    for key in keys { try cache.set("value of \(key)", forKey: key) }
+    try cache.checkpoint()
+    // The order of use is not that of the keys.
+    for key in keys.reversed() { _ = try cache.value(forKey: key) }
+    try cache.close()
+    try FileManager.default.moveItem(at: place.url, to: template)
+    return try Data(contentsOf: template.appendingPathComponent(Self.index))
+  }
+
+  /// Where the index has the value of 150, not on a page that is free by now.
+  private func offset(ofValueIn whole: Data) throws -> Int {
+    let value = Data("value of 150".utf8)
+    var found: [Int] = []
+    var rest = 0..<whole.count
+    while let next = whole.range(of: value, in: rest) {
+      var hurt = whole
+      hurt[next.lowerBound] ^= 1
+      try put(hurt)
+      let code = errorCode { try open().value(forKey: 150) }
+      if code == .damaged { found.append(next.lowerBound) }
+      rest = next.upperBound..<whole.count
+    }
+    try #require(found.count == 1)
+    return found[0]
+  }
+
+  private func put(_ index: Data) throws {
+    try? FileManager.default.removeItem(at: place.url)
+    try FileManager.default.copyItem(at: template, to: place.url)
+    try index.write(to: place.url.appendingPathComponent(Self.index))
+  }
+
+  /// Replaces what was damaged, and wants it there from then on.
+  ///
+  /// - Parameter isKnown: Its row can be found, so that it is not counted twice.
+  private func replace(_ what: String, isKnown: Bool) throws {
+    do {
+      let cache = try open()
+      try cache.set("replaced", forKey: 150)
+      #expect(try !isKnown || cache.totalCount == keys.count, "\(what)")
+      let code = errorCode { try cache.checkpoint() }
+      #expect(isKnown || code == .damaged, "\(what)")
+      #expect(try cache.value(forKey: 150) == "replaced", "\(what)")
+      #expect(try !isKnown || cache.totalCount == keys.count, "\(what)")
+      try? cache.close()
+    }
+    for _ in 0..<2 {
+      let cache = try open()
+      #expect(try cache.totalCount == keys.count, "\(what)")
+      #expect(try cache.keys() == Array(keys), "\(what)")
+      #expect(try cache.keys(order: .leastRecentFirst).sorted() == Array(keys), "\(what)")
+      #expect(try cache.value(forKey: 150) == "replaced", "\(what)")
+      try cache.close()
+    }
+  }
+
+  /// Whatever a row says: which write it leads to, where that lies, and how long its value is.
+  @Test func whatIsWrittenOverADamagedRowStays() throws {
+    let whole = try makeTemplate()
+    let value = try offset(ofValueIn: whole)
+    var hurtCount = 0
+    let step = effort(5, long: 1, sanitized: 11)
+    for bit in stride(from: (value - 80) * 8, to: value * 8, by: step) {
+      var hurt = whole
+      hurt[bit / 8] ^= 1 << UInt8(bit % 8)
+      try put(hurt)
+      let cache = try open()
+      let code = errorCode { try cache.value(forKey: 150) }
+      try? cache.close()
+      if code != .damaged { continue }
+      hurtCount += 1
+      try put(hurt)
+      try replace("byte \(bit / 8 - value), bit \(bit % 8)", isKnown: true)
+    }
+    #expect(hurtCount > 100 / step)
+  }
+
+  /// Of pages that do not hold together nothing is written; the log has it all.
+  @Test func anIndexInPiecesIsMendedByWhoOpensItNext() throws {
+    let whole = try makeTemplate()
+    // Where the page's free bytes begin and end.
+    let page = try offset(ofValueIn: whole) / 4096 * 4096
+    for offset in [12, 14, 16] {
+      var hurt = whole
+      hurt[page + offset] ^= 0x40
+      try put(hurt)
+      try replace("byte \(offset) of the page", isKnown: false)
+    }
+  }
+}
