@@ -433,12 +433,15 @@ format: ## format all Swift and C code in place
 	clang-format -i $(C_CODE)
 
 .PHONY: lint
-lint: ## check the format of all Swift and C code
+lint: ## check the format of all Swift and C code, and that planted defects can be put in
 	@swift format lint --strict --recursive --parallel $(SWIFT_CODE)
 	@wrong=; for file in $(C_CODE); do \
 	  clang-format --dry-run --Werror $$file 2>/dev/null || wrong="$$wrong $$file"; \
 	done; \
 	if [ -n "$$wrong" ]; then echo "lint: make format would change:$$wrong"; exit 1; fi
+	@for defect in $$(sed -n '/^swift/d; s/^[^#].*: //p' Tests/*orture/defects.txt); do \
+	  [ $$defect = nothing ] || sh Tests/Torture/plant.sh $$defect --check || exit 1; \
+	done
 	@sh Tests/LMDB/manifest.sh
 	@echo "lint: ok"
 

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# plant.sh DEFECT FOLDER
+# plant.sh DEFECT FOLDER|--check
 #
 # Copies the C core to FOLDER/Sources with one defect in it, and prints the sources to compile anew,
 # as Sources/CLarder/ring/sync.c: the one that was changed, or those beside a header. The harnesses
-# have to find each of them; where one is put in by a line that is not there any more, this fails.
+# have to find each of them; where one is put in by a line that is not there any more, this fails;
+# with --check that is all that is done.
 set -eu
 
 defect=$1
@@ -211,6 +212,10 @@ STORE_TAKES_ANY_KEYS) in_file CLarderStore/store/store.c \
     's/is_as_wanted(store->options.key_form, .*)))/true))/' ;;
 STORE_FEED_STOPS_AT_SEALS) in_file CLarderStore/feed/feed.c \
     's/if (is_stuck && tree_leads_on/if (feed->is_cut \&\& tree_leads_on/' ;;
+STORE_HIDES_THE_REST) in_file CLarderStore/pages/tree_cursor.c \
+    's/^    if (larder_page_is_full(.*/    return LARDER_OK;/' ;;
+STORE_NEVER_MENDS) in_file CLarderStore/store/store.c \
+    's/^    if (!larder_identity_has_damage(.*/    return LARDER_OK;/' ;;
 STORE_PASSES_HOLES) in_file CLarderStore/log/scan.c \
     's/if (is_torn_before(scan, next))/if (is_torn_before(scan, scan->at))/' ;;
 STORE_JUDGES_EARLY) in_file CLarderStore/lmdb/environment_readers.c \
@@ -380,7 +385,8 @@ STORE_READS_HOLES) in_file CLarderStore/log/segment.c 's/(from->hole_count > 0 \
 STORE_FILLS_HOLES) in_file CLarderStore/log/segment.c \
     's/if (mended->hole_count == 0) status/status/' ;;
 STORE_BELIEVES_SUMS) in_file CLarderStore/format/meta.c \
-    's/ || meta->count > most || meta->bytes > most)/ || most == 0)/' ;;
+    's/ || meta->count > most ||$/ ||/
+    s/^        meta->bytes > most)/        most == 0)/' ;;
 STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \
     's/^    return larder_os_trust_check(.*/    return LARDER_OK;/' ;;
 STORE_LINKED_TABLE) in_file CLarderStore/lmdb/environment_open.c \
@@ -432,14 +438,15 @@ STORE_WIPES_UNSYNCED) in_file CLarderStore/store/replay.c \
     ;;
 esac
 
+if sed "$script" "Sources/$file" | cmp -s - "Sources/$file"; then
+    echo "plant.sh: $defect changes nothing in Sources/$file" >&2
+    exit 1
+fi
+[ "$folder" != --check ] || exit 0
 rm -rf "$folder/Sources"
 mkdir -p "$folder/Sources"
 cp -R Sources/CLarderSystem Sources/CLarder Sources/CLarderStore "$folder/Sources"
 sed "$script" "Sources/$file" >"$folder/Sources/$file"
-if cmp -s "$folder/Sources/$file" "Sources/$file"; then
-    echo "plant.sh: $defect changes nothing in Sources/$file" >&2
-    exit 1
-fi
 case $file in
 *.h) ls "Sources/${file%/*}"/*.c ;;
 *) echo "Sources/$file" ;;

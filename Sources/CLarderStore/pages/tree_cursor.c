@@ -80,10 +80,19 @@ larder_status larder_tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool
     return LARDER_OK;
 }
 
+/** Goes by the end of the path's last page: there must be no more in it than it says. */
+static larder_status cursor_pass_end(tree_cursor *cursor) {
+    const tree_page *page = &cursor->path[cursor->depth - 1].page;
+    if (larder_page_is_full(page, cursor->depth == cursor->tree->main.depth)) return LARDER_OK;
+    cursor->depth--;
+    return tree_damaged(cursor->tree, page->number);
+}
+
 /** Goes down to the first or the last leaf node below the path. */
 static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
     while (cursor->depth < cursor->tree->main.depth) {
         larder_status status = larder_tree_cursor_enter(cursor);
+        if (!status && !forward) status = cursor_pass_end(cursor);
         if (status) return status;
         if (!forward)
             cursor->path[cursor->depth - 1].at = cursor->path[cursor->depth - 1].page.count - 1;
@@ -109,7 +118,12 @@ static larder_status cursor_step(tree_cursor *cursor, bool forward) {
     for (; cursor->depth > 0; cursor->depth--) {
         uint32_t *at = &cursor->path[cursor->depth - 1].at;
         // The index may be the count already, where a seek ended behind a leaf's last key.
-        if (forward ? *at + 1 < cursor->path[cursor->depth - 1].page.count : *at > 0) {
+        const uint32_t count = cursor->path[cursor->depth - 1].page.count;
+        if (forward ? *at + 1 >= count : *at == count) {
+            larder_status status = cursor_pass_end(cursor);
+            if (status) return status;
+        }
+        if (forward ? *at + 1 < count : *at > 0) {
             *at = forward ? *at + 1 : *at - 1;
             return cursor_descend(cursor, forward);
         }
