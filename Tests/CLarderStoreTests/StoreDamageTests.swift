@@ -68,6 +68,39 @@ struct StoreDamageTests {
     #expect(try report.damaged == 0 && report.intact == store.totals.count)
   }
 
+  /// Where no checkpoint knows of the log, the lock's file does, whoever opens the store next.
+  @Test(arguments: [true, false]) func aSyncedLogThatIsGoneIsMissed(hasCheckpoint: Bool) throws {
+    let store = try Store(url)
+    if hasCheckpoint {
+      try store.put([1], [1])
+      try store.flush()
+    }
+    try store.put([2], [2])
+    for isSynced in [false, true] {
+      if isSynced { try check(larder_store_sync(store.pointer)) }
+      try? FileManager.default.removeItem(at: copy)
+      try FileManager.default.copyItem(at: url, to: copy)
+      // What was written since goes, with the segment or out of it.
+      let segment = try #require(try StoreLog(copy).segments.first)
+      if hasCheckpoint {
+        var bytes = try Data(contentsOf: segment)
+        bytes.replaceSubrange(64 + 40..<bytes.count, with: Data(count: bytes.count - 104))
+        try bytes.write(to: segment)
+      } else {
+        try FileManager.default.removeItem(at: segment)
+      }
+      let reader = try Store(copy) { $0.flags |= UInt32(LARDER_STORE_READ_ONLY) }
+      var report = larder_store_report()
+      let status = larder_store_check(reader.pointer, nil, nil, &report)
+      #expect(status == (isSynced ? LARDER_EDAMAGED : LARDER_OK))
+      #expect(report.journal_lost == (isSynced ? 1 : 0))
+      reader.close()
+      let writer = try Store(copy)
+      try check(larder_store_recovery(writer.pointer, &report))
+      #expect(report.journal_lost == (isSynced ? 1 : 0))
+    }
+  }
+
   /// The log is the data: an index that is behind catches up with it.
   @Test func anOlderTreeBesideANewerLogCatchesUp() throws {
     let store = try Store(url)

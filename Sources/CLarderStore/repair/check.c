@@ -87,8 +87,18 @@ static larder_status check_segments(store_check *check, bool is_complete) {
 
 // What the tree has not yet -----------------------------------------------------------------------
 
+/** Up to where the log was synced when this was asked, for who only reads. A writer has counted
+    what is missing when it opened. */
+static location synced_at_least(const store_check *check) {
+    int64_t ignored;
+    if (!store_is_read_only(check->store)) return (location){0, 0};
+    const lock_text text = larder_identity_look(&check->store->identity, &ignored);
+    return larder_lock_text_synced(&text, check->meta->store_id);
+}
+
 static larder_status check_pending_log(store_check *check) {
     larder_store_report *report = check->report;
+    const location synced = synced_at_least(check);
     location at = check->meta->end;
     // The first segment has the first number.
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
@@ -103,6 +113,9 @@ static larder_status check_pending_log(store_check *check) {
         if (status || scan.sequence > check->last_sequence) break;
     }
     report->journal_lost += scan.lost + (status == LARDER_EDAMAGED);
+    // What was synced and is not there left no trace.
+    if (status == LARDER_END && !report->journal_lost && compare_locations(scan.at, synced) < 0)
+        report->journal_lost = 1;
     return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
 }
 

@@ -325,9 +325,8 @@ static larder_status open_log(larder_store *store, const lock_text *past, const 
     if (status) return status;
     bool was_closed = past->pid == 0 && !past->is_other_boot;
     location synced = larder_lock_text_synced(past, store->index.meta.store_id);
-    // Of what was there once, only the lock's file is left.
-    bool is_another = past->synced.segment != 0 && synced.segment == 0;
-    if (is_another && there->count == 0 && store->index.meta.end.segment == 0)
+    // Of a log that was synced once, be it another store's, only the lock's file is left.
+    if (past->synced.segment != 0 && there->count == 0 && store->index.meta.end.segment == 0)
         store->recovery.journal_lost = 1;
     store->identity.synced = synced;
     status = larder_store_replay(store, there, past->is_other_boot, was_closed, detail);

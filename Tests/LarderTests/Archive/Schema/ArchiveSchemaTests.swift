@@ -72,6 +72,40 @@ struct ArchiveSchemaTests {
     return try Archive(path: path, indexes: indexes, schema: schema, configuration: configuration)
   }
 
+  /// A migration that meets damage in the index is gone on with by the next opening; where the
+  /// index cannot be opened at all, behind a rebuild.
+  @Test func damageToTheIndexDoesNotEndAMigration() throws {
+    let all = (0..<300).map { RecordV3(id: $0) }
+    try fill(all.count)
+    let folder = directory.file("records")
+    let template = directory.file("template")
+    try FileManager.default.moveItem(at: folder, to: template)
+    let whole = try Data(contentsOf: template.appendingPathComponent("data.mdb"))
+    var goneOnCount = 0
+    let offsets = effort([12, 4000], long: Array(stride(from: 0, to: 4096, by: 40)))
+    for (page, offset) in (2..<whole.count / 4096).flatMap({ page in offsets.map { (page, $0) } }) {
+      try? FileManager.default.removeItem(at: folder)
+      try FileManager.default.copyItem(at: template, to: folder)
+      var hurt = whole
+      hurt[page * 4096 + offset] ^= 0x10
+      try hurt.write(to: folder.appendingPathComponent("data.mdb"))
+      let first = errorCode { try migrate().close() }
+      var found: [RecordV3]?
+      let second = errorCode { found = try migrate().elements() }
+      if first == .damaged && second == nil { goneOnCount += 1 }
+      if second == .damaged {
+        _ = try DiskCache<Data, Data>.rebuild(path: path)
+        found = try migrate().elements()
+      }
+      #expect(found == all, "\(page), \(offset): \(first as Any), \(second as Any)")
+    }
+    #expect(goneOnCount > 10)
+  }
+
+  private func migrate() throws -> Archive<RecordV3> {
+    try open(RecordV3.self, Self.third, indexes: Self.indexes)
+  }
+
   private struct Named: Codable, Identifiable, Sendable {
     var id: String
     var year: Int
