@@ -214,6 +214,8 @@ STORE_FEED_STOPS_AT_SEALS) in_file CLarderStore/feed/feed.c \
     's/if (is_stuck && tree_leads_on/if (feed->is_cut \&\& tree_leads_on/' ;;
 STORE_HIDES_THE_REST) in_file CLarderStore/pages/tree_cursor.c \
     's/^    if (larder_page_is_full(.*/    return LARDER_OK;/' ;;
+STORE_GOES_ASTRAY) in_file CLarderStore/pages/tree_cursor.c \
+    's/(!is_in_order(leaf, at) || /(/' ;;
 STORE_NEVER_MENDS) in_file CLarderStore/store/store.c \
     's/^    if (!larder_identity_has_damage(.*/    return LARDER_OK;/' ;;
 STORE_PASSES_HOLES) in_file CLarderStore/log/scan.c \

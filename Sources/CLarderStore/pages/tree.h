@@ -54,6 +54,9 @@ typedef struct tree {
     /** Where the last LARDER_EDAMAGED was, in bytes from the file's start. Only a hint for people:
         threads may overwrite each other's. */
     uint64_t *damage_offset;
+    /** A leaf behind whose end larder_tree_get has seen that nothing is hidden; 0: none yet. What
+        reading changes, in any thread. */
+    uint64_t full_leaf;
 } tree;
 
 /** The state that one of the two meta pages describes, checked by itself. It has no pages until

@@ -28,6 +28,19 @@ bool larder_page_has_node_behind(const tree_page *leaf, const tree_node *node) {
 }
 
 bool larder_page_is_full(const tree_page *page, bool is_leaf) {
+    tree_node node;
+    uint32_t left = page->size - page->upper;
+    for (uint32_t i = 0; i < page->count; i++) {
+        if (!page_node(page, i, &node)) return false;
+        const uint32_t bytes = node_bytes(&node, is_leaf);
+        if (bytes > left) return false;
+        left -= bytes;
+    }
+    return left == 0;
+}
+
+/** Whether the nodes fill the page, each once. */
+static bool page_tiles(const tree_page *page, bool is_leaf) {
     uint8_t starts[PAGE_MAX_BYTES / 2 / 8];
     memset(starts, 0, page->size / 16);
     tree_node node;
@@ -57,7 +70,7 @@ bool larder_page_is_sound(const tree *state, const tree_page *page, bool is_leaf
                           bool is_of_free_list, const page_bounds *bounds) {
     int (*order)(larder_bytes, larder_bytes) = is_of_free_list ? number_order : compare_bytes;
     // LMDB stops the whole process at a branch page with one child.
-    if ((!is_leaf && page->count < 2) || !larder_page_is_full(page, is_leaf)) return false;
+    if ((!is_leaf && page->count < 2) || !page_tiles(page, is_leaf)) return false;
     larder_bytes before = {NULL, 0};
     for (uint32_t i = 0; i < page->count; i++) {
         tree_node node;

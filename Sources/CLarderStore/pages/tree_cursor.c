@@ -164,6 +164,38 @@ larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *ke
     return node_value(cursor->tree, page, &node, value, &overflow);
 }
 
+/** Whether the nodes up to two before and behind `at` are in order. One whose key has changed leads
+    a search astray that ends beside it. */
+static bool is_in_order(const tree_page *page, uint32_t at) {
+    const uint32_t from = at > 2 ? at - 2 : 0, to = at + 2 < page->count ? at + 2 : page->count;
+    tree_node node;
+    larder_bytes before = {NULL, 0};
+    for (uint32_t i = from; i < to; i++) {
+        if (!page_node(page, i, &node)) return false;
+        if (i > from && compare_bytes(before, node_key(&node)) >= 0) return false;
+        before = node_key(&node);
+    }
+    return true;
+}
+
+/** Whether nothing is hidden behind the end of a leaf, or before its beginning: neither in the pages
+    of the way to it, nor because the separators there have changed, for then the leaf beside it is
+    not where they say. */
+static bool is_whole_beside(const tree_cursor *leaf, bool forward) {
+    const tree *state = leaf->tree;
+    const tree_page *page = &leaf->path[leaf->depth].page;
+    // Where keys grow, searches end at the end of the same leaf again and again.
+    if (forward && __atomic_load_n(&state->full_leaf, __ATOMIC_RELAXED) == page->number)
+        return true;
+    if (forward && !larder_page_is_full(page, true)) return false;
+    tree_cursor beside;
+    memcpy(&beside, leaf, offsetof(tree_cursor, path) + leaf->depth * sizeof *leaf->path);
+    if (cursor_step(&beside, forward) == LARDER_EDAMAGED) return false;
+    if (forward)
+        __atomic_store_n((uint64_t *)(uintptr_t)&state->full_leaf, page->number, __ATOMIC_RELAXED);
+    return true;
+}
+
 larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
     tree_cursor cursor;
     larder_bytes found;
@@ -182,8 +214,10 @@ larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes 
     // to it. So it is the right one if the key would be between two of its own.
     const tree_page *leaf = &cursor.path[--cursor.depth].page;
     uint32_t at = cursor.path[cursor.depth].at;
-    if (at > 0 && at < leaf->count) return LARDER_ENOTFOUND;
-    larder_status status = cursor_prove(&cursor, leaf, true);
+    bool is_last = at == leaf->count, is_at_end = at == 0 || is_last;
+    larder_status status = is_at_end ? cursor_prove(&cursor, leaf, true) : LARDER_OK;
+    if (!status && (!is_in_order(leaf, at) || (is_at_end && !is_whole_beside(&cursor, is_last))))
+        status = tree_damaged(state, leaf->number);
     return status ? status : LARDER_ENOTFOUND;
 }
 

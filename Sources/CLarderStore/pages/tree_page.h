@@ -222,8 +222,8 @@ LARDER_MUST_CHECK larder_status larder_tree_cursor_aim(tree_cursor *cursor, lard
     such as LMDB takes, ascend, and lie between the bounds; and values lie where they can. */
 bool larder_page_is_sound(const tree *state, const tree_page *page, bool is_leaf,
                           bool is_of_free_list, const page_bounds *bounds);
-/** Whether the nodes fill the page, each once. So it is seen if the page says that it has fewer
-    than it has, and hides the others behind its last one. O(nodes of the page). */
+/** Whether the nodes are as long together as the page is full. So it is seen if the page says that
+    it has fewer than it has, and hides the others behind its last one. O(nodes of the page). */
 bool larder_page_is_full(const tree_page *page, bool is_leaf);
 /** Whether another node begins where the node ends, or the page ends there. So a length that has
     changed is seen. O(nodes of the page). */

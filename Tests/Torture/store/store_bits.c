@@ -163,6 +163,19 @@ static void ask_everything(larder_store *store, outcome out[QUERIES]) {
     }
 }
 
+/** How many keys that are there are said not to be. */
+static unsigned missed_keys(larder_store *store) {
+    unsigned missed = 0;
+    char key[32];
+    for (unsigned i = 0; i < KEYS; i++) {
+        larder_store_entry entry;
+        missed +=
+            larder_store_get(store, key_of(i, key), LARDER_STORE_PEEK, &entry) == LARDER_ENOTFOUND;
+        larder_store_release(&entry);
+    }
+    return missed;
+}
+
 // Trials ------------------------------------------------------------------------------------------
 
 static bool flip(const bits_bench *self, uint64_t bit) {
@@ -198,6 +211,11 @@ static void trial(torture *run, void *context, uint64_t index) {
                    (unsigned long long)bit / 8, (unsigned long long)bit % 8, i,
                    (unsigned long long)now[i].counted, (unsigned long long)was->counted);
         }
+        // A key with another bit is another key, as long as it lies where that one would.
+        unsigned missed = missed_keys(store);
+        EXPECT(run, missed <= 1,
+               "byte %llu, bit %llu: %u keys are not found, and nothing is damaged",
+               (unsigned long long)bit / 8, (unsigned long long)bit % 8, missed);
         larder_store_close(store);
     }
     EXPECT(run, flip(self, bit), "cannot change the bit back");
