@@ -178,9 +178,9 @@ static bool is_in_order(const tree_page *page, uint32_t at) {
     return true;
 }
 
-/** Whether nothing is hidden behind the end of a leaf, or before its beginning: neither in the pages
-    of the way to it, nor because the separators there have changed, for then the leaf beside it is
-    not where they say. */
+/** Whether nothing is hidden behind the end of a leaf, or before its beginning: neither in the
+    pages of the way to it, nor because the separators there have changed, for then the leaf beside
+    it is not where they say. */
 static bool is_whole_beside(const tree_cursor *leaf, bool forward) {
     const tree *state = leaf->tree;
     const tree_page *page = &leaf->path[leaf->depth].page;

@@ -8,7 +8,8 @@
 /// element that cannot be decoded, by which it can be deleted. A failure of the system keeps its
 /// `errno`, a failure of a coder its own error in `cause`: the path of a
 /// `DecodingError` names properties and hides keys of dictionaries, but what a coder
-/// says in words may quote a value.
+/// says in words may quote a value. The `cause` of an archive's `.duplicate` has the primary key of
+/// the element that is in the way.
 ///
 /// ```swift
 /// do {

@@ -27,6 +27,8 @@ struct ArchiveChangingTests {
     #expect(error?.code == .duplicate)
     #expect(error?.message.contains(place.path) == true)
     #expect(error?.message.contains("second-name") == false)
+    let duplicate = try #require(error?.cause as? ArchiveDuplicate)
+    #expect(duplicate.index == nil && duplicate.id as? Int == 1)
     #expect(try archive.element(forID: 1)?.name == "first")
     try archive.delete(id: 1)
     try archive.insert(again)
@@ -54,6 +56,7 @@ struct ArchiveChangingTests {
     }
     #expect(error?.code == .duplicate)
     #expect(error?.message.contains("offset \(offset) ") == true)
+    #expect((error?.cause as? ArchiveDuplicate)?.id as? Int == offset)
     #expect(try archive.count == offset / 1000 * 1000 + 1)
     #expect(try archive.element(forID: offset)?.name == "there")
     #expect(try archive.verify().isIntact)

@@ -129,10 +129,11 @@ private struct Novel: Codable, Identifiable, Sendable {
     do {
       try members.insert(Member(id: 4, name: "Dora", email: "ada@example.org"))
     } catch let error as LarderError where error.code == .duplicate {
-      print(try members.count)  // 3
+      let other = error.cause as? ArchiveDuplicate
+      print(other?.index ?? "", other?.id ?? "")  // email 1
     }
     // End of example
-    #expect(transcript.lines == ["3"])
+    #expect(try transcript.lines == ["email 1"] && members.count == 3)
   }
 
   @Test func transactions() throws {

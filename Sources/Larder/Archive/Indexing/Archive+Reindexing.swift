@@ -223,7 +223,7 @@ extension Archive {
         return
       }
     } catch {
-      throw named(error)
+      throw named(error, items.map { ($0.key, $0.unique) })
     }
     let middle = items.startIndex + items.count / 2
     try write(items[..<middle], isAlone: isAlone)

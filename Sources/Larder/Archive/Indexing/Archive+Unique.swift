@@ -27,16 +27,52 @@ extension Archive {
   }
 
   /// An error of the store, in terms of the archive's indexes.
-  func named(_ error: LarderError) -> LarderError {
+  ///
+  /// - Parameter writes: Keys and unique values of what was to be stored.
+  /// - Complexity: O(log n) for each of them, if it is of a value that is not unique.
+  func named(
+    _ error: LarderError, _ writes: [(key: [UInt8], unique: [StoreIndexValue])]
+  ) -> LarderError {
     guard let duplicate = error.cause as? StoreDuplicate,
       let index = declaredIndexes.first(where: { $0.number == duplicate.index })
     else { return error }
+    let key = try? keyOfOther(index.number, writes)
+    let id = key.flatMap { key in try? key.withUnsafeBytes { try keyCoder.decode($0) } }
     return LarderError(
       .duplicate,
       """
       Another element of \(path) has the same value of \(index.propertyNames), which the index \
       "\(index.name)" has as unique; nothing was stored.
-      """)
+      """, cause: ArchiveDuplicate(index: index.name, id: id))
+  }
+
+  /// The key of an element that has a value which one of the writes has, too: in the archive, or
+  /// else among them.
+  private func keyOfOther(
+    _ index: UInt16, _ writes: [(key: [UInt8], unique: [StoreIndexValue])]
+  ) throws -> [UInt8]? {
+    var owners: [[UInt8]: [UInt8]] = [:]
+    var other: [UInt8]?
+    let keys = Set(writes.map(\.key))
+    for write in writes {
+      for value in write.unique where value.index == index {
+        if let before = owners.updateValue(write.key, forKey: value.bytes), before != write.key {
+          other = before
+        }
+        var selection = catalog.selection()
+        selection.index = index
+        selection.isWithoutValues = true
+        selection.setLower(value.bytes)
+        selection.setUpper(value.bytes, isExclusive: false)
+        var cursor = try StoreCursor(store, selection)
+        var found: [UInt8]?
+        while found == nil,
+          try cursor.next({ if !keys.contains([UInt8]($0.key)) { found = [UInt8]($0.key) } })
+        {}
+        if let found { return found }
+      }
+    }
+    return other
   }
 
   /// Refuses unique indexes of values that several elements have.
@@ -109,7 +145,7 @@ extension Archive {
       as those with the primary keys \(keyCoder.shown(ids.0)) and \(keyCoder.shown(ids.1)); no \
       element was changed; open the archive with an index that is not unique to delete or change \
       them.
-      """)
+      """, cause: ArchiveDuplicate(index: index.name, id: ids.0))
   }
 
   private func tooLong(_ index: ArchiveIndex<Element>, _ element: Element) -> LarderError {

@@ -86,6 +86,6 @@ extension Archive {
       The migration of \(path) to version \(schema.version) gives two elements the id \
       \(id.map { "\($0)" } ?? "of \(key.count) bytes"), or one that another element has before it; \
       neither was changed.
-      """)
+      """, cause: ArchiveDuplicate(index: nil, id: id))
   }
 }

@@ -65,7 +65,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
         """
         An element was not inserted into \(archive.path): there is one with its primary key; \
         upsert replaces it.
-        """)
+        """, cause: ArchiveDuplicate(index: nil, id: element.id))
     }
     try write(element, element.id)
   }

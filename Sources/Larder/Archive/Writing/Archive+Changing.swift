@@ -55,7 +55,7 @@ extension Archive {
         items = []
         ids = []
       }
-      guard ids.insert(element.id).inserted else { throw duplicate(at: count) }
+      guard ids.insert(element.id).inserted else { throw duplicate(at: count, element.id) }
       try recordProperties(of: element)
       batch.add(item)
       items.append(item)
@@ -73,19 +73,19 @@ extension Archive {
       if batch.isEmpty { for item in items { batch.add(item) } }
       if try batch.commit(durability) { return () }
       for (number, item) in items.enumerated() where try contains(id: item.element.id) {
-        throw duplicate(at: end - items.count + number)
+        throw duplicate(at: end - items.count + number, item.element.id)
       }
       return nil
     }
   }
 
-  private func duplicate(at offset: Int) -> LarderError {
+  private func duplicate(at offset: Int, _ id: Element.ID) -> LarderError {
     LarderError(
       .duplicate,
       """
       The element at offset \(offset) of a sequence was not inserted into \(path), nor were those \
       of its batch: there is one with its primary key; upsert(all:) replaces it.
-      """)
+      """, cause: ArchiveDuplicate(index: nil, id: id))
   }
 
   /// The element as the closure leaves it.

@@ -19,7 +19,7 @@ extension Archive {
         """
         An element was not inserted into \(path): there is one with its primary key; upsert \
         replaces it.
-        """)
+        """, cause: ArchiveDuplicate(index: nil, id: element.id))
     }
   }
 

@@ -78,7 +78,7 @@ extension Archive {
       // Nothing else is required: without a duplicate there is a version.
       return try batch.commit(isSynced: terms.flags & StoreTerms.flags(.power) != 0) ?? 0
     } catch {
-      throw named(error)
+      throw named(error, [([UInt8](key.bytes), unique)])
     }
   }
 

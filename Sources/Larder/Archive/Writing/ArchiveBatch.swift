@@ -122,7 +122,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       try added.get()
     }
     do throws(LarderError) { return try batch.commit(isSynced: durability == .power) } catch {
-      throw archive.named(error)
+      throw archive.named(error, items.map { ($0.key.bytes, $0.unique) })
     }
   }
 

@@ -31,6 +31,9 @@ struct ArchiveUniqueTests {
       #expect(failure.message.contains("\"code\""), "\(failure.message)")
       #expect(failure.message.contains("Account.code"), "\(failure.message)")
       #expect(!failure.message.contains("secret"), "\(failure.message)")
+      let duplicate = try #require(failure.cause as? ArchiveDuplicate, "\(name)")
+      #expect(duplicate.index == "code", "\(name)")
+      #expect(duplicate.id as? Int == (name == "many of one value" ? 4 : 1), "\(name)")
       #expect(try archive.everything == stored, "\(name)")
     }
     #expect(try archive.verify().isIntact)
