@@ -362,7 +362,7 @@ larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location w
     if (status || is_already) return status;
     if (is_there && old.is_damaged) {
         // It is replaced all the same. What else it has in the tree and the log, nobody knows.
-        apply->meta.has_strays = true;
+        apply->meta.has_strays = apply->has_damaged_row = true;
         apply->meta.count -= 1;
     } else if (is_there) {
         status = retire_entry(apply, stored, &old);

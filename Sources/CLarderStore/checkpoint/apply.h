@@ -22,6 +22,8 @@ typedef struct apply_txn {
     bool has_recency;
     /** There are rows of deadlines that have none any more. */
     bool has_late_rows;
+    /** A row was replaced that was damaged. */
+    bool has_damaged_row;
     /** Evicted or expired in this transaction: what lies under pending writes has changed. */
     uint64_t evicted, expired;
     /** Rows that passes went over. */

@@ -61,6 +61,7 @@ static void publish_commit(checkpoint *run) {
     larder_store_set_room(store);
     if (pending->frozen == NULL) larder_pending_relieve(pending);
     pthread_mutex_unlock(&pending->lock);
+    store->index.has_damaged_rows |= done->has_damaged_row;
     run->order->evicted += done->evicted;
     run->order->expired += done->expired;
     atomic_fetch_add(&store->figures.evicted, done->evicted);
@@ -654,11 +655,11 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     if (!status && runs) {
         larder_store_ask_for_reads(store);
         const int64_t began_ns = larder_os_monotonic_ns();
-        const bool had_strays = store->index.meta.has_strays;
         status = flush_once(store, order);
         if (larder_environment_is_damaged(store->index.environment) ||
-            (store->index.meta.has_strays && !had_strays))
+            store->index.has_damaged_rows)
             larder_identity_note_damage(&store->identity, store->options.mode);
+        store->index.has_damaged_rows = false;
         const int64_t took_ns = larder_os_monotonic_ns() - began_ns;
         atomic_fetch_add(&store->figures.flush_ns, (uint64_t)took_ns);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);

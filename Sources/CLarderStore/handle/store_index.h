@@ -30,6 +30,8 @@ typedef struct store_index {
     bool is_partly_applied;
     /** This handle has made it. */
     bool is_made;
+    /** A checkpoint met rows that are damaged. */
+    bool has_damaged_rows;
     /** Named cursors keep segments. */
     const store_feed *feed;
     /** What segments may take too much, since opening: fewer by each byte written. */

@@ -294,8 +294,8 @@ typedef struct larder_store_detail {
     and so is a store whose data.mdb is damaged, missing, or older than the log, or whose segments
     have changed names, unless LARDER_STORE_REBUILDS says otherwise: larder_store_rebuild rebuilds
     that file, larder_store_salvage copies what is intact. An index in which an earlier handle met
-    damage when it wrote is rebuilt first: O(bytes of the log), once. Where that cannot be, because
-    somebody reads the store or the log makes entries uncertain, it opens as it is.
+    damage when it wrote is rebuilt first, O(bytes of the log), if nobody reads the store and the
+    whole log is there; else it opens as it is.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.

@@ -212,8 +212,47 @@ static larder_status make_index(larder_store *store, const char *folder, void *c
     return status ? status : rebuild_log(store, work);
 }
 
-larder_status larder_store_rebuild_index(larder_store *store, larder_progress progress,
-                                         void *context, larder_store_report *report) {
+/** Whether the segment is there that a row leads to; or the entry, elsewhere, if the row is what is
+    damaged. */
+static bool leads_somewhere(const salvage *search, larder_bytes key, larder_bytes value) {
+    const uint8_t *bytes = key.data;
+    uint8_t hash[16];
+    entry_row row;
+    if (key.length == 5 && bytes[0] == SPACE_SEGMENT)
+        return larder_salvage_segment(search, get_be32(bytes + 1)) != NULL;
+    if (key.length < 1 || bytes[0] != SPACE_ENTRY || larder_row_read(value, &row) ||
+        larder_salvage_segment(search, row.at.segment) != NULL)
+        return true;
+    larder_siphash128(search->secret, (larder_bytes){bytes + 1, key.length - 1}, hash);
+    for (size_t i = 0; i < search->count; i++)
+        if (memcmp(search->findings[i].hash, hash, sizeof hash) == 0) return true;
+    return false;
+}
+
+/** Whether a new index tells all that the old one does. Of an entry that is damaged, or whose
+    segment is missing, a row says so, and a new index has none: the whole log has to be there. */
+static larder_status tells_all(const salvage *search, bool *out) {
+    const larder_store_report *report = search->report;
+    *out = search->newest && !report->damaged && !report->uncertain && !report->journal_lost;
+    for (size_t i = 0; i < search->segment_count; i++) *out &= search->segments[i]->is_measured;
+    if (!*out) return LARDER_OK;
+    tree_cursor place;
+    larder_status status =
+        larder_tree_cursor_seek(&place, &search->newest->tree, (larder_bytes){NULL, 0});
+    while (*out && status != LARDER_END) {
+        larder_bytes key, value;
+        if (!status) status = larder_tree_cursor_get(&place, &key, &value);
+        if (!status) *out = leads_somewhere(search, key, value);
+        // Behind what cannot be read there may be more.
+        else if (status != LARDER_EDAMAGED) return status;
+        status = larder_tree_cursor_next(&place);
+    }
+    return LARDER_OK;
+}
+
+larder_status larder_store_rebuild_index(larder_store *store, bool loses_nothing,
+                                         larder_progress progress, void *context,
+                                         larder_store_report *report) {
     rebuild work = {
         .search = {.report = report,
                    .progress = progress,
@@ -229,6 +268,9 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
     if (!status && search->last_number > UINT32_MAX / 2) status = LARDER_EDAMAGED;
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
+    bool is_whole = true;
+    if (!status && loses_nothing) status = tells_all(search, &is_whole);
+    if (!status && !is_whole) status = LARDER_EDAMAGED;
     if (!status) {
         settle_names(&work.search);
         status = keep_inlined(store, &work.search);

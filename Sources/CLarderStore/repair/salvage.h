@@ -125,8 +125,10 @@ larder_store_options larder_store_repair_options(const char *path,
 // rebuild.c
 /** Rebuilds data.mdb from the segments and replaces the old one; the store's lock is held, and its
     log not open. On failure, also by a kill, data.mdb is as it was.
+    @param loses_nothing nobody asked for it: LARDER_EDAMAGED, too, where the log is damaged, so
+           that entries which say that they are would be missing.
     @return LARDER_OK; LARDER_EBUSY: somebody reads the store; as larder_store_rebuild. */
-LARDER_MUST_CHECK larder_status larder_store_rebuild_index(larder_store *store,
+LARDER_MUST_CHECK larder_status larder_store_rebuild_index(larder_store *store, bool loses_nothing,
                                                            larder_progress progress, void *context,
                                                            larder_store_report *report);
 

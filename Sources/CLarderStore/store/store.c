@@ -357,12 +357,12 @@ static larder_status begin_writing(larder_store *store, const lock_text *past) {
 }
 
 /** Rebuilds an index of which an earlier handle found that it is damaged. Where that cannot be, the
-    store opens with what there is: what the log makes uncertain is for the caller to choose.
+    store opens with what there is: what damage to the log costs is for the caller to choose.
     @return LARDER_OK; ECANCELED. */
 static larder_status heal(larder_store *store) {
     if (!larder_identity_has_damage(&store->identity)) return LARDER_OK;
     larder_store_report ignored;
-    larder_status status = larder_store_rebuild_index(store, store->options.progress,
+    larder_status status = larder_store_rebuild_index(store, true, store->options.progress,
                                                       store->options.context, &ignored);
     // Another attempt would find the same.
     if (status == LARDER_EDAMAGED || status == LARDER_EVERSION || status == LARDER_EFOREIGN)
@@ -388,8 +388,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_EDAMAGED && rebuilds) {
         larder_store_report ignored;
         close_parts(store, &there);
-        status = larder_store_rebuild_index(store, store->options.progress, store->options.context,
-                                            &ignored);
+        status = larder_store_rebuild_index(store, false, store->options.progress,
+                                            store->options.context, &ignored);
         // What was wrong is not any more.
         if (!status) *detail = (larder_store_detail){0};
         if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
@@ -543,7 +543,7 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make_alone(path, options, &past, &store);
-    if (!status) status = larder_store_rebuild_index(store, progress, context, report);
+    if (!status) status = larder_store_rebuild_index(store, false, progress, context, report);
     // What is no store stays as it was.
     if (status == LARDER_EFOREIGN) larder_identity_undo(&store->identity);
     if (store != NULL) store_free(store);

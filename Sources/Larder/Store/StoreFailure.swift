@@ -73,8 +73,8 @@ enum StoreFailure {
       """
     case LARDER_EDAMAGED:
       """
-      the data is damaged; nothing was deleted; the next opening, or rebuild, makes a new index of \
-      the log, and salvage copies what is intact
+      the data is damaged; nothing was deleted; rebuild makes a new index of the log, and salvage \
+      copies what is intact
       """
     case LARDER_EFOREIGN:
       """

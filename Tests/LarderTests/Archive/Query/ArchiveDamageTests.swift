@@ -118,6 +118,41 @@ struct ArchiveDamageTests {
     }
   }
 
+  /// A new index would lack what is damaged in the log: nobody makes one unasked, whether the index
+  /// is damaged, too, or not.
+  @Test func whatIsDamagedInTheLogStaysSo() throws {
+    let text = String(repeating: "long", count: 500)
+    let archive = try place.open { $0.inlineThreshold = 64 }
+    for id in 1...300 { try archive.upsert(Citizen(id: id, age: id, tags: ["<\(id)>" + text])) }
+    try archive.close()
+    let folder = place.directory.file("citizens")
+    for id in 20...22 { try StoreLog(folder).flip(Data("<\(id)>".utf8)) }
+    let whole = try Data(contentsOf: folder.appendingPathComponent("data.mdb"))
+    var mendedCount = 0
+    for page in 1..<whole.count / 4096 {
+      let copy = place.directory.file("copy")
+      try? FileManager.default.removeItem(at: copy)
+      try FileManager.default.copyItem(at: folder, to: copy)
+      var hurt = whole
+      // Of a leaf, how many entries it has; of the second page nothing.
+      if page > 1, hurt[page * 4096 + 10] == 2 { hurt[page * 4096 + 12] ^= 0x10 }
+      try hurt.write(to: copy.appendingPathComponent("data.mdb"))
+      for round in 0..<3 {
+        guard let damaged = try? place.open("copy", { $0.inlineThreshold = 64 }) else { break }
+        #expect(errorCode { try damaged.element(forID: 20) } == .damaged, "\(page), \(round)")
+        #expect(errorCode { try damaged.elements() } == .damaged, "\(page), \(round)")
+        let code = errorCode {
+          try damaged.upsert(Citizen(id: 22, age: 22))
+          try damaged.delete(id: round + 100)
+          try damaged.checkpoint()
+        }
+        if round == 2, code == nil { mendedCount += 1 }
+        try? damaged.close()
+      }
+    }
+    #expect(mendedCount > 0)
+  }
+
   /// Of an element that was replaced while it was damaged rows may be left in the indexes: they
   /// are not counted.
   @Test(arguments: [true, false])
