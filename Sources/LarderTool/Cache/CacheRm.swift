@@ -73,7 +73,12 @@ struct CacheRm: ParsableCommand {
       ticker?.stop()
       return try removed.get()
     }
-    let found = try Set(key.map { try keys.bytes($0) }).filter { try cache.contains($0) }
+    let found = try Set(key.map { try keys.bytes($0) }).filter { key in
+      // What is damaged is there, too.
+      do { return try cache.contains(key) } catch let error as LarderError
+        where error.code == .damaged
+      { return true }
+    }
     try cache.remove(forKeys: found)
     return found.count
   }

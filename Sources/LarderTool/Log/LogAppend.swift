@@ -81,7 +81,7 @@ struct LogAppend: ParsableCommand {
   func run() throws {
     let inputs = try InputFile.list(input, writingTo: file)
     Interruption.enable(sparesFirst: inputs.contains(where: \.isPipe))
-    try LogCreation.requireWhole(file)
+    try LogCreation.requireWhole(file, undone: "appended")
     var job = try AppendJob(
       ring: try LogCreation.open(
         file, capacity: capacity?.bytes, policy: policy, keepsTimes: timestamps, others: others),

@@ -96,17 +96,20 @@ enum LogCreation {
   /// would settle for what is left.
   ///
   /// What a power cut took of what was not synced is no damage, and no reason to stop a service.
-  static func requireWhole(_ path: String) throws {
+  ///
+  /// - Parameter undone: What is not done then, as a message has it.
+  static func requireWhole(_ path: String, undone: String) throws {
     // What cannot be read, and whoever writes to it, opening for writing tells of.
     guard !isNewOrEmpty(path), let ring = try? read(path),
       try ring.statistics().writerProcess == nil
     else { return }
     let report = try ring.recovery()
     guard report.lost > 0, report.cut == 0 else { return }
-    throw ToolFailure(
+    throw LarderError(
+      .damaged,
       "\(path): damaged, \(Quantity.count(report.lost, "message")) lost and "
-        + "\(Quantity.count(report.intact, "message")) intact; nothing was appended. "
-        + "larder log salvage copies what is intact to a new log, to which lines can be appended")
+        + "\(Quantity.count(report.intact, "message")) intact; nothing was \(undone). "
+        + "larder log salvage copies what is intact to a new log, which can be used then")
   }
 
   private static func mismatch(_ path: String, _ difference: String) -> LarderError {

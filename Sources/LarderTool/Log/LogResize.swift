@@ -52,6 +52,7 @@ struct LogResize: ParsableCommand {
   var others: OtherUsers
 
   func run() throws {
+    try LogCreation.requireWhole(file, undone: "changed")
     let before = try LogCreation.read(file).statistics()
     let whenFull = policy.map { $0.isOverwriting ? OverflowPolicy.overwriteOldest : .refuse }
     try MessageLog<Data>.resize(

@@ -91,6 +91,10 @@ struct CacheMaintenanceTests {
     #expect(try Tool.run("cache", "get", target, "key 500").code == 3)
     #expect(try Tool.run("cache", "get", target, "key 1000").text == Self.value(1_000))
     #expect(try Tool.run("cache", "get", target, "large").output == Data(count: 100_000))
+
+    let rm = try Tool.run("cache", "rm", cache, "key 500", "key 501")
+    #expect(rm.code == 0 && rm.errors.contains("2 entries removed"))
+    #expect(try Tool.run("cache", "ls", cache).code == 0)
   }
 
   @Test func aDamagedLargeValueIsFoundAndNoBackupIsMadeOfIt() throws {

@@ -81,13 +81,12 @@ struct QueueHeader: Equatable {
   }
 
   static func read(_ bytes: [UInt8]) -> Verdict {
-    let isOurs = bytes.prefix(8) == magic[...]
-    // What the checksum agrees with but for the magic was one of ours.
-    let header = magic + bytes.dropFirst(8)
+    let hasMagic = bytes.prefix(8) == magic[...]
+    // Zeros over its beginning, or all but that as its checksum says: it was one of ours.
     guard bytes.count >= size,
-      bytes.load(at: 60, as: UInt32.self) == header.checksum(0..<60, from: 0)
-    else { return isOurs ? .damaged : .foreign }
-    if !isOurs { return .damaged }
+      bytes.load(at: 60, as: UInt32.self) == (magic + bytes.dropFirst(8)).checksum(0..<60, from: 0)
+    else { return hasMagic || bytes.prefix(8).allSatisfy { $0 == 0 } ? .damaged : .foreign }
+    guard hasMagic else { return .damaged }
     let found = bytes.load(at: 8, as: UInt32.self)
     if found != version { return .unknownVersion(found) }
     let window = bytes.load(at: 12, as: UInt32.self)

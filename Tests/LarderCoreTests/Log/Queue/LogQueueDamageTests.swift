@@ -65,6 +65,15 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 8, 16, 32, 64, 128]) func zerosOverTheHeadAreTold(count: Int) throws {
+    try prepare()
+    let damaged = try Data(count: count) + fixture.file.bytes().dropFirst(count)
+    try damaged.write(to: fixture.file)
+    let queue = try fixture.reopen()
+    #expect(try Set(queue.drain()).isSuperset(of: [3, 5, 6, 7]))
+    #expect(try queue.recovery.setAside != nil)
+  }
+
   @Test func aFileOfZerosIsNew() throws {
     try prepare()
     try Data(count: 100).write(to: fixture.file)
