@@ -8,7 +8,8 @@ extension EntryCache {
   ///
   /// Leaves no trace in the order of use. Listing shows the cache as it was when the call
   /// began. A damaged entry is left out, and counted in the statistics; but its values are
-  /// not looked at.
+  /// not looked at. Where the index is damaged, entries that cannot be reached are left out, too:
+  /// `verify()` tells of them.
   ///
   /// - Parameters:
   ///   - order: In which order.
