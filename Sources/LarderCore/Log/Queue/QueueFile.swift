@@ -135,7 +135,10 @@ extension QueueFile {
     var header = [UInt8](repeating: 0, count: QueueHeader.size)
     var count = 0
     try check(larder_os_file_read_at(file, &header, header.count, 0, &count), "read \(path)")
-    if case .foreign = QueueHeader.read(header) {
+    // Of what begins with zeros nobody can tell whose it is: it may be set aside, but not deleted.
+    var isForeign = header.prefix(QueueHeader.magic.count).allSatisfy { $0 == 0 }
+    if case .foreign = QueueHeader.read(header) { isForeign = true }
+    if isForeign {
       throw LarderError(
         .notALarderFile, "The file \(path) is not that of a queue; it was left as it is.")
     }

@@ -90,6 +90,14 @@ import Testing
     #expect(try Data(contentsOf: fixture.file) == theirs)
   }
 
+  @Test(arguments: [0, 9, 200]) func zerosAreNotDeleted(count: Int) throws {
+    try fixture.append(1...1)
+    let theirs = Data(count: count) + Data("something else's".utf8.prefix(count / 4))
+    try theirs.write(to: fixture.file)
+    #expect(errorCode { try fixture.log.removeQueue(named: "work") } == .notALarderFile)
+    #expect(try Data(contentsOf: fixture.file) == theirs)
+  }
+
   @Test func aLaterVersionIsLeftAlone() throws {
     try prepare()
     var bytes = try fixture.file.bytes()
