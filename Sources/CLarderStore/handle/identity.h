@@ -64,7 +64,8 @@ LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identi
 void larder_identity_note_synced(store_identity *identity, location synced, uint64_t store_id);
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
 void larder_identity_unlock(store_identity *identity, bool is_clean);
-/** Leaves word that the index is damaged: whoever opens the store to write next rebuilds it. */
+/** Leaves word that the index is damaged: whoever opens the store to write next rebuilds it, if the
+    whole log is there. */
 void larder_identity_note_damage(const store_identity *identity, uint32_t mode);
 bool larder_identity_has_damage(const store_identity *identity);
 /** As word of the damage that a rebuild has mended, or cannot mend. */
