@@ -53,18 +53,19 @@ extension Archive {
   ) throws -> [UInt8]? {
     var owners: [[UInt8]: [UInt8]] = [:]
     var other: [UInt8]?
+    var selection = catalog.selection()
+    selection.index = index
+    selection.isWithoutValues = true
+    var cursor = try StoreCursor(store, selection)
     let keys = Set(writes.map(\.key))
     for write in writes {
       for value in write.unique where value.index == index {
         if let before = owners.updateValue(write.key, forKey: value.bytes), before != write.key {
           other = before
         }
-        var selection = catalog.selection()
-        selection.index = index
-        selection.isWithoutValues = true
         selection.setLower(value.bytes)
         selection.setUpper(value.bytes, isExclusive: false)
-        var cursor = try StoreCursor(store, selection)
+        try cursor.seek(selection)
         var found: [UInt8]?
         while found == nil,
           try cursor.next({ if !keys.contains([UInt8]($0.key)) { found = [UInt8]($0.key) } })
