@@ -88,7 +88,7 @@ struct DiskCacheDamageTests {
     let whole = try makeTemplate()
     let value = try offset(ofValueIn: whole)
     var hurtCount = 0
-    let step = effort(5, long: 1, sanitized: 11)
+    let step = effort(7, long: 1, sanitized: 11)
     for bit in stride(from: (value - 80) * 8, to: value * 8, by: step) {
       var hurt = whole
       hurt[bit / 8] ^= 1 << UInt8(bit % 8)
