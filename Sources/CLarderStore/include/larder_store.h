@@ -439,7 +439,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_sto
                                                                       uint64_t sequence);
 
 /** Makes the commit require that after it no two entries are found by `value` in `index`: of what
-    is stored, and of what the batch leaves. Expired entries and damaged ones do not count.
+    is stored, and of what the batch leaves. Expired entries do not count. Where one that may have
+    the value is damaged, and the batch does not replace it, the commit returns LARDER_EDAMAGED.
 
     Commits that require this exclude each other. So an index is unique as long as every entry that
     is found by anything there is written with this requirement, and was so from the first one on.

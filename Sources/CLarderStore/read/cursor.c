@@ -116,6 +116,7 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **r
     for (;;) {
         if (!cursor->has_tree_row) {
             larder_status status = larder_tree_rows_next(cursor, &cursor->tree_row);
+            if (cursor->tree_row.is_damaged) *row = &cursor->tree_row;
             if (status && status != LARDER_END) return status;
             cursor->has_tree_row = !status;
         }

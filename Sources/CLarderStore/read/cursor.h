@@ -41,6 +41,8 @@ typedef struct cursor_row {
     bool is_removal;
     /** The record's checksum was seen to agree. */
     bool is_verified;
+    /** What leads to the entry names `stored`, and cannot be followed. */
+    bool is_damaged;
 } cursor_row;
 
 /** A growing array of rows. */

@@ -142,13 +142,9 @@ static larder_status order_follow(larder_store_cursor *cursor, cursor_row *row) 
     return compare_stamps(at, row->at) == 0 ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-/** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
-    it. */
-static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    cursor_row row = {.is_verified = true};
-    larder_status status = larder_cursor_index_row(cursor, key, value, &row.stored);
-    if (!status && larder_overlay_find(cursor, row.stored)) return LARDER_OK;
-    if (!status) status = row_follow(cursor, &row);
+/** Follows one row of an index, and adds what it stands for to the group. LARDER_EDAMAGED. */
+static larder_status group_follow(larder_store_cursor *cursor, larder_bytes key, cursor_row row) {
+    larder_status status = row_follow(cursor, &row);
     record entry;
     if (!status) status = larder_cursor_resolve(cursor, &row);
     if (!status) status = larder_record_read(row.record, true, &entry);
@@ -164,6 +160,16 @@ static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, la
     return !status && cursor->tree.group.count == before ? LARDER_EDAMAGED : status;
 }
 
+/** Adds one row of an index to the group; nothing, if a pending write replaces it. */
+static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
+    cursor_row row = {.is_verified = true};
+    larder_status status = larder_cursor_index_row(cursor, key, value, &row.stored);
+    if (!status && larder_overlay_find(cursor, row.stored)) return LARDER_OK;
+    if (!status) status = group_follow(cursor, key, row);
+    row.is_damaged = status == LARDER_EDAMAGED;
+    return row.is_damaged ? larder_row_array_add(&cursor->tree.group, &row) : status;
+}
+
 /** What the keys of the group begin with that `key` belongs to; false if it is alone. */
 static bool group_head(larder_bytes key, larder_bytes *head) {
     size_t form_bytes;
@@ -177,7 +183,7 @@ static bool group_head(larder_bytes key, larder_bytes *head) {
     return true;
 }
 
-/** Reads a group. `rows->damaged` counts what could not be read in it. */
+/** Reads a group. `rows->damaged` counts the rows in it of which nothing is known. */
 static larder_status group_fill(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->group.count = rows->given = 0;
@@ -188,8 +194,7 @@ static larder_status group_fill(larder_store_cursor *cursor) {
     if (rows->ahead.next == rows->ahead.count) larder_ahead_look(cursor);
     while (!status) {
         larder_status added = group_add(cursor, key, value);
-        if (added == LARDER_EDAMAGED) rows->damaged++;
-        else if (added) return added;
+        if (added) return added;
         if (!is_open) break;
         do {
             status = tree_step(cursor, &key, &value);
@@ -274,7 +279,7 @@ static larder_status next_sorted(larder_store_cursor *cursor, cursor_row *row) {
     rows->given++;
     if (is_index) {
         *row = rows->group.items[at];
-        return LARDER_OK;
+        return row->is_damaged ? LARDER_EDAMAGED : LARDER_OK;
     }
     const gathered_row *found = &rows->gathered[at];
     *row = (cursor_row){.stored = {found->stored, found->stored_bytes},
@@ -329,6 +334,7 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
     bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
     bool is_sorted = is_index || !(is_by_key || cursor->place->meta.has_order);
     if (cursor->pending.hides_tree || (rows->has_ended && !is_sorted)) return LARDER_END;
+    row->is_damaged = false;
     for (;;) {
         larder_status status = is_sorted ? next_sorted(cursor, row) : next_in_order(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
@@ -341,7 +347,10 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
                                : (is_by_key && cursor->pending.given == 0) ||
                                      !(larder_overlay_find(cursor, row->stored) ||
                                        larder_touched_hides(cursor, row->stored, row->at));
-        if (counts) return row->record.data ? LARDER_OK : order_follow(cursor, row);
+        if (!counts) continue;
+        status = row->record.data ? LARDER_OK : order_follow(cursor, row);
+        row->is_damaged = status == LARDER_EDAMAGED;
+        return status;
     }
 }
 

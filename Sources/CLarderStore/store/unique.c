@@ -115,7 +115,18 @@ static uint64_t count_own(const outcome *of, larder_bytes value) {
     return count;
 }
 
-/** Adds the stored entries that have the value and are none of the batch's, until there are two. */
+/** Whether what the cursor just called damaged has the value no more: the batch replaces it, or it
+    may be what an entry left that was replaced while it was damaged. */
+static bool damage_is_of_the_past(const outcome *of, const larder_store_entry *entry) {
+    const store_meta *meta = &of->stored->place->meta;
+    tree_key scratch;
+    return meta->has_strays ||
+           (entry->key.length > 0 &&
+            last_record(of, larder_stored_key(entry->key, meta->secret, &scratch)) != NULL);
+}
+
+/** Adds the stored entries that have the value and are none of the batch's, until there are two.
+    @return LARDER_OK; LARDER_EDAMAGED: one that nobody can read may have it, too; ENOMEM. */
 static larder_status count_stored(outcome *of, larder_store *store, larder_bytes value,
                                   uint64_t *count) {
     larder_store_query query;
@@ -133,8 +144,7 @@ static larder_status count_stored(outcome *of, larder_store *store, larder_bytes
         if (!status)
             *count += last_record(of, larder_stored_key(entry.key, of->stored->place->meta.secret,
                                                         &scratch)) == NULL;
-        // Nobody reads such an entry any more.
-        if (status == LARDER_EDAMAGED) status = LARDER_OK;
+        if (status == LARDER_EDAMAGED && damage_is_of_the_past(of, &entry)) status = LARDER_OK;
     }
     return status == LARDER_END ? LARDER_OK : status;
 }

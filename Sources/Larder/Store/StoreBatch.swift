@@ -150,6 +150,14 @@ struct StoreBatch: ~Copyable {
         .duplicate, "An index of \(store.path) would have a value twice.",
         cause: StoreDuplicate(index: index))
     }
+    if status == LARDER_EDAMAGED {
+      throw LarderError(
+        .damaged,
+        """
+        Whether a value would be twice in an index of \(store.path) that is unique cannot be told: \
+        what may have it already is damaged. Remove that or write it again, or rebuild.
+        """)
+    }
     try store.check(status, "commit a batch to \(store.path)")
     return sequence
   }

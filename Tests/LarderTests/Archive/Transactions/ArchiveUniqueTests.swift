@@ -218,4 +218,28 @@ struct ArchiveUniqueTests {
     let codes = try archive.everything.compactMap(\.code)
     #expect(codes.count == rounds && Set(codes).count == rounds)
   }
+
+  /// What nobody can read may have the value. It does not, once it is removed or written again.
+  @Test(arguments: [true, false]) func aValueWhoseOwnerIsDamagedIsNotGivenAway(removes: Bool) throws
+  {
+    let archive = try place.open { $0.inlineThreshold = 0 }
+    try archive.put(all: [
+      Account(id: 1, code: "a"), Account(id: 2, code: "to be damaged"), Account(id: 3, code: "c"),
+    ])
+    try archive.checkpoint()
+    let log = StoreLog(place.directory.file("accounts"))
+    #expect(try log.flip(Data("to be damaged".utf8)) > 0)
+    let other = Account(id: 4, code: "to be damaged")
+    #expect(errorCode { try archive.put(other) } == .damaged)
+    #expect(errorCode { try archive.put(all: [Account(id: 5, code: "e"), other]) } == .damaged)
+    try archive.put(Account(id: 6, code: "f"))
+    #expect(try archive.count == 4)
+    if removes { try archive.delete(id: 2) } else { try archive.put(Account(id: 2, code: "b")) }
+    for _ in 0..<2 {
+      try archive.put(other)
+      #expect(errorCode { try archive.put(Account(id: 7, code: "to be damaged")) } == .duplicate)
+      try archive.checkpoint()
+    }
+    #expect(try archive.everything.map(\.id) == (removes ? [1, 3, 4, 6] : [1, 2, 3, 4, 6]))
+  }
 }
