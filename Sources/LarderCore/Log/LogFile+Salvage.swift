@@ -27,7 +27,13 @@ extension LogFile {
         }, Unmanaged.passUnretained(context).toOpaque(), &report)
     }
     if status == LARDER_OS_ECANCELED { throw CancellationError() }
-    try check(status, "salvage \(source) to \(target)")
+    let doing = "salvage \(source) to \(target)"
+    if status == LARDER_EDAMAGED {
+      throw LarderError(
+        status: status, doing: doing,
+        reason: "the file ends inside its header, so it has no message; it was left as it is")
+    }
+    try check(status, doing)
     return LogReport(report)
   }
 

@@ -127,6 +127,16 @@ import Testing
     #expect(try fixture.directory.names == ["log.larder"])
   }
 
+  @Test func salvageOfALogThatIsCutInItsHeadDoesNotAdviseSalvage() throws {
+    try fixture.open(holding: 3).append(text(1))
+    try Data(contentsOf: fixture.url).prefix(600).write(to: fixture.url)
+    let target = fixture.directory.file("saved.larder")
+    let failure = error { try MessageLog<Data>.salvage(from: fixture.url, to: target) }
+    #expect(failure?.code == .damaged)
+    #expect(failure?.message.contains("ends inside its header") == true)
+    #expect(try fixture.directory.names == ["log.larder"])
+  }
+
   @Test func salvageNeverWritesOverAFile() throws {
     try fixture.open(holding: 3).append(text(1))
     let error = error { try MessageLog<Data>.salvage(from: fixture.url, to: fixture.url) }

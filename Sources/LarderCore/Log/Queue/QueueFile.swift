@@ -93,8 +93,6 @@ extension QueueFile {
     var isKept = false
     defer { if !isKept { larder_os_file_close(file) } }
     let bytes = try contents(file, request)
-    // A file that was made and never written to, as a power cut may leave it.
-    if bytes.allSatisfy({ $0 == 0 }) { return (try create(request), []) }
     switch QueueHeader.read(bytes) {
     case .foreign:
       throw LarderError(

@@ -74,11 +74,13 @@ import Testing
     #expect(try queue.recovery.setAside != nil)
   }
 
-  @Test func aFileOfZerosIsNew() throws {
+  /// A new file is whole before it gets its name: nobody makes one of zeros, or an empty one.
+  @Test(arguments: [0, 100]) func aFileOfZerosIsToldToo(count: Int) throws {
     try prepare()
-    try Data(count: 100).write(to: fixture.file)
-    #expect(try fixture.reopen().drain() == [3, 4, 5, 6, 7])
-    #expect(try fixture.directory.names == ["log", "log.queue-work"])
+    try Data(count: count).write(to: fixture.file)
+    let queue = try fixture.reopen()
+    #expect(try queue.drain() == [3, 4, 5, 6, 7])
+    #expect(try queue.recovery.setAside?.bytes() == [UInt8](repeating: 0, count: count))
   }
 
   @Test func anotherProgramsFileIsLeftAlone() throws {
