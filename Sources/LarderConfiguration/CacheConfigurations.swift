@@ -127,6 +127,7 @@
     /// | `byteLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
     /// | `expiration` | a duration after the write, or `never` |
     /// | `keyRule` | `any`, `diskLruCache` or `swiftyCache` |
+    /// | `readingDamage` | `asError` or `asMiss` |
     /// | `autoTrimInterval`, `flushInterval`, `syncInterval` | durations |
     /// | `durability` | `process` or `power` |
     /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
@@ -147,6 +148,9 @@
         try config.choice(
           "keyRule",
           [("any", .any), ("diskLruCache", .diskLruCache), ("swiftyCache", .swiftyCache)]))
+      set(
+        &readingDamage,
+        try config.choice("readingDamage", [("asError", .asError), ("asMiss", .asMiss)]))
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
       set(&flushInterval, try config.duration(forKey: "flushInterval"))
       set(&syncInterval, try config.duration(forKey: "syncInterval"))

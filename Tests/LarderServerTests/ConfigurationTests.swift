@@ -71,7 +71,8 @@
         "durability": "power", "syncInterval": "never", "consumerSlots": 3, "onMismatch": "adapt",
         "trustsOtherUsers": true, "whenFull": "refuse", "maximumBytes": "1GiB",
         "criticalDurability": "power", "pages.byteLimit": "100M",
-        "pages.keyRule": "diskLruCache", "pages.isReadOnly": false, "pages.inlineThreshold": 100,
+        "pages.keyRule": "diskLruCache", "pages.readingDamage": "asMiss", "pages.isReadOnly": false,
+        "pages.inlineThreshold": 100,
         "pages.trustsOtherUsers": true,
       ])
       let log = try MessageLogConfiguration(config: config)
@@ -81,6 +82,7 @@
       #expect(try config.size(forKey: "maximumBytes") == 1 << 30)
       let entries = try EntryCacheConfiguration(config: config.scoped(to: "pages"))
       #expect(entries.byteLimit == 100 << 20 && entries.keyRule == .diskLruCache)
+      #expect(entries.readingDamage == .asMiss)
       #expect(entries.inlineThreshold == 100 && entries.trustsOtherUsers)
       #if Logging
         let destination = try LogDestinationConfiguration(config: config)

@@ -14,6 +14,14 @@ enum Reach {
   /// Whether calls have to go well all the same.
   var isLocal: Bool { if case .anything = self { false } else { true } }
 
+  /// Whether the damage is under this key.
+  func isOf(_ key: Int) -> Bool {
+    switch self {
+    case .key(let hurt), .log(let hurt): key == hurt
+    case .anything: true
+    }
+  }
+
   /// What a byte that is changed in a value may reach.
   init(of key: Int, in file: String) { self = file.hasPrefix("log/") ? .log(key) : .key(key) }
 }

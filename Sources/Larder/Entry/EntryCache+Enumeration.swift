@@ -7,15 +7,14 @@ extension EntryCache {
   /// The keys of entries whose time is not over.
   ///
   /// Leaves no trace in the order of use. Listing shows the cache as it was when the call
-  /// began. A damaged entry is left out, and counted in the statistics; but its values are
-  /// not looked at. Where the index is damaged, entries that cannot be reached are left out, too:
-  /// `verify()` tells of them.
+  /// began. Values are not looked at.
   ///
   /// - Parameters:
   ///   - order: In which order.
   ///   - limit: How many at most. 0 and less: none.
   /// - Returns: The keys.
-  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
+  /// - Throws: `.decoding` (there are keys of another type), `.damaged` (an entry, or the index,
+  ///   unless ``EntryCacheConfiguration/readingDamage`` leaves such entries out), `.closed`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func keys(order: DiskCacheOrder = .byKey, limit: Int = .max) throws -> [Key] {
     try list(order, limit) { try keyCoder.decode($0.key) }
@@ -33,32 +32,41 @@ extension EntryCache {
     order: DiskCacheOrder = .byKey, limit: Int = .max
   ) throws -> [EntryInfo<Key>] {
     let limits = store.limits.withLock { $0 }
-    return try list(order, limit) {
-      try EntryInfo($0, try keyCoder.decode($0.key), valueCount: valueCount, limits)
+    return try list(order, limit) { entry in
+      try store.unlessMissed {
+        try info(entry, try keyCoder.decode(entry.key), limits)
+      }
     }
   }
 
   /// What there is to know of one entry besides its values; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired or
-  ///   damaged.
+  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
-  ///   `.closed`, `.io`.
+  ///   `.damaged` (as ``EntryCacheConfiguration/readingDamage`` says), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   public func info(forKey key: Key) throws -> EntryInfo<Key>? {
     let limits = store.limits.withLock { $0 }
-    var info: EntryInfo<Key>?
-    do {
-      try keyCoder.borrow(key) { bytes in
-        try store.keyRule.check(bytes)
+    var found: EntryInfo<Key>?
+    try keyCoder.borrow(key) { bytes in
+      try store.keyRule.check(bytes)
+      found = try store.unlessMissed {
+        var found: EntryInfo<Key>?
         _ = try store.handle.read(bytes, [.peek, .withoutValue]) {
-          info = EntryInfo($0, key, valueCount: valueCount, limits)
+          found = try info($0, key, limits)
         }
+        return found
       }
-    } catch let error as LarderError where error.code == .damaged {
-      // Counted in the statistics.
-      return nil
+    }
+    return found
+  }
+
+  private func info(
+    _ entry: borrowing StoreEntry, _ key: @autoclosure () throws -> Key, _ limits: StoreLimits
+  ) throws -> EntryInfo<Key> {
+    guard let info = try EntryInfo(entry, key(), valueCount: valueCount, limits) else {
+      throw store.foreignFailure
     }
     return info
   }
@@ -68,6 +76,8 @@ extension EntryCache {
   ) throws -> [Element] {
     var selection = StoreSelection(order)
     selection.isWithoutValues = true
+    selection.showsKey = keyCoder.shown
+    selection.refusesDamage = store.readingDamage == .asError
     var elements: [Element] = []
     if limit <= 0 { return elements }
     var cursor = try StoreCursor(store.handle, selection)
@@ -113,9 +123,8 @@ extension EntryCache {
   /// entry besides its values.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired or
-  ///   damaged.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func info(forKey key: Key) async throws -> EntryInfo<Key>? {
     try await store.executor.run { try self.info(forKey: key) }

@@ -8,10 +8,9 @@ extension EntryCache {
   /// Nothing is written by it. Values of more than 20 KiB together are not copied.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The values; nil if there is no entry, or it is expired or damaged,
-  ///   which the ``FolderStore/statistics`` count.
+  /// - Returns: The values; nil if there is no entry, or it is expired.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
-  ///   `.closed`, `.io`.
+  ///   `.damaged` (as ``EntryCacheConfiguration/readingDamage`` says), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), one allocation. No disk read if the system has the
   ///   pages in memory.
   public func snapshot(forKey key: Key) throws -> EntrySnapshot? {
@@ -42,7 +41,7 @@ extension EntryCache {
   /// - Parameter key: The key.
   /// - Returns: False also if the entry has expired. Its values are not looked at.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
-  ///   `.closed`, `.io`.
+  ///   `.damaged` (as ``EntryCacheConfiguration/readingDamage`` says), `.closed`, `.io`.
   /// - Complexity: O(log n).
   public func contains(_ key: Key) throws -> Bool {
     var isThere = false
@@ -56,8 +55,8 @@ extension EntryCache {
   /// entry, of one version.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The values; nil if there is no entry, or it is expired or damaged.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Returns: The values; nil if there is no entry, or it is expired.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), and a change of threads.
   public func snapshot(forKey key: Key) async throws -> EntrySnapshot? {
     try await store.executor.run { try self.snapshot(forKey: key) }
@@ -70,7 +69,7 @@ extension EntryCache {
   ///   - key: The key.
   ///   - values: Which ones, from 0. The snapshot knows the lengths of the others.
   /// - Returns: As `snapshot(forKey:)`.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), and a change of threads.
   public func snapshot(
     forKey key: Key, values: some Sequence<Int>
@@ -84,7 +83,7 @@ extension EntryCache {
   ///
   /// - Parameter key: The key.
   /// - Returns: False also if the entry has expired.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func contains(_ key: Key) async throws -> Bool {
     try await store.executor.run { try self.contains(key) }

@@ -20,9 +20,9 @@ import Synchronization
 /// ``EntryEditor``, one at a time for a key. The cache's version says what the values mean to
 /// the program: with another one, or another number of values, the cache starts afresh.
 ///
-/// A miss is nil, and so is an entry that cannot be read because it is damaged, which is
-/// counted in the ``FolderStore/statistics``; damage never costs another entry, and nothing is
-/// wiped because of it.
+/// A miss is nil. An entry that cannot be read because it is damaged throws `.damaged`, or is a
+/// miss, too, if ``EntryCacheConfiguration/readingDamage`` says so; damage never costs another
+/// entry, and nothing is wiped because of it.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own.

@@ -30,6 +30,9 @@ public struct EntryCacheConfiguration: Sendable {
   /// Which keys the cache takes; ``EntryKeyRule/any`` by default.
   public var keyRule: EntryKeyRule = .any
 
+  /// What reading a damaged entry gives; ``DamageReading/asError`` by default.
+  public var readingDamage: DamageReading = .asError
+
   /// The most bytes that the values of an entry may have together to lie in the index
   /// beside the key too, so that reading them does not touch the log. 64 by default; 0 and
   /// less: only empty ones; 1 KiB is the most that counts.
@@ -115,4 +118,13 @@ public struct EntryCacheConfiguration: Sendable {
     options.tuning = tuning
     return options
   }
+}
+
+/// What reading an entry gives that is there and damaged.
+public enum DamageReading: Sendable {
+  /// `.damaged` is thrown, by lists too: nobody takes damage for absence.
+  case asError
+  /// It is a miss, as in DiskLruCache, so that the program fetches it again; lists leave it out,
+  /// and what damage to the index hides. The statistics count it.
+  case asMiss
 }

@@ -23,6 +23,7 @@ struct EntryDamageTests {
     try place.open {
       $0.inlineThreshold = 10
       $0.tuning?.segmentSizes = 1024...1024
+      $0.readingDamage = .asMiss
     }
   }
 
@@ -95,6 +96,35 @@ struct EntryDamageTests {
     try expectOthers(cache)
   }
 
+  @Test func damageIsAnErrorUnlessItIsToBeAMiss() throws {
+    do {
+      let cache = try open()
+      try fill(cache)
+      try cache.close()
+    }
+    #expect(try place.log.flip(a) == 1)
+    let cache = try place.open()
+    let reads: [(String, () throws -> Void)] = [
+      ("snapshot", { _ = try cache.snapshot(forKey: "a") }),
+      ("some values", { _ = try cache.snapshot(forKey: "a", values: [0]) }),
+      ("info", { _ = try cache.info(forKey: "a") }),
+      ("contains", { _ = try cache.contains("a") }),
+      ("keys", { _ = try cache.keys() }),
+      ("infos", { _ = try cache.infos(order: .leastRecentFirst) }),
+      ("an edit", { _ = try cache.editor("a").data(at: 0) }),
+    ]
+    for (name, read) in reads {
+      let failure = #expect(throws: LarderError.self, "\(name)") { try read() }
+      #expect(failure?.code == .damaged, "\(name)")
+    }
+    let message = #expect(throws: LarderError.self) { try cache.keys() }?.message ?? ""
+    #expect(message.contains("with the key \"a\" is damaged"), "\(message)")
+    #expect(try cache.keys(order: .byKey, limit: 0) == [])
+    try expectOthers(cache)
+    #expect(try cache.remove(forKey: "a"))
+    #expect(try cache.keys() == ["b", "c"] && cache.infos().map(\.key) == ["b", "c"])
+  }
+
   @Test func whatIsMissingOfADamagedEntryIsNotMadeUp() throws {
     let cache = try open()
     try fill(cache)
@@ -155,6 +185,7 @@ struct EntryDamageTests {
     let copy = try place.afterKill()
     let log = StoreLog(URL(fileURLWithPath: copy))
     #expect(try log.flip(Data("EFGHIJKLM".utf8)) == 1)
+    // What is torn at its end was never written.
     let other = try place.open(at: copy) { $0.inlineThreshold = 10 }
     #expect(try other.texts("d") == nil)
     #expect(try other.texts("whole") == ["A", "B"])
@@ -179,7 +210,14 @@ struct EntryDamageTests {
         try cache.set(Data("ABC".utf8), forKey: "foreign \(number)", extendedData: head)
       }
     }
-    let cache = try place.open()
+    do {
+      let cache = try place.open()
+      #expect(errorCode { try cache.snapshot(forKey: "foreign 0") } == .damaged)
+      #expect(errorCode { try cache.info(forKey: "foreign 0") } == .damaged)
+      #expect(errorCode { try cache.infos() } == .damaged)
+      try cache.close()
+    }
+    let cache = try place.open { $0.readingDamage = .asMiss }
     for number in heads.indices {
       #expect(try cache.snapshot(forKey: "foreign \(number)") == nil)
       #expect(try cache.info(forKey: "foreign \(number)") == nil)

@@ -98,9 +98,10 @@ private struct EntryPatient {
     try hurt.write(to: path)
     var configuration = Self.configuration(threshold)
     configuration.isReadOnly = dice.oneIn(3)
+    configuration.readingDamage = dice.pick([.asError, .asMiss])
     for _ in 0..<(configuration.isReadOnly ? 1 : 2) {
       guard let subject = try open(configuration, mustOpen: reach.isLocal) else { return }
-      try look(subject, reach)
+      try look(subject, reach, missesDamage: configuration.readingDamage == .asMiss)
       if !configuration.isReadOnly { try write(subject, mustHold: reach.isLocal) }
       // Closing may find damage, too.
       try unlessDamaged(mustHold: false) { try subject.cache.close() }
@@ -118,10 +119,11 @@ private struct EntryPatient {
     return subject
   }
 
-  private func look(_ subject: EntrySubject, _ reach: Reach) throws {
+  private func look(_ subject: EntrySubject, _ reach: Reach, missesDamage: Bool) throws {
     for key in Self.keys {
       var found: [Data]?
-      try unlessDamaged(mustHold: reach.isLocal) { found = try subject.values(key) }
+      let mustHold = reach.isLocal && (missesDamage || !reach.isOf(key))
+      try unlessDamaged(mustHold: mustHold) { found = try subject.values(key) }
       let isRight =
         switch reach {
         case .key(let hurt): found == now[key] || key == hurt && found == nil

@@ -12,7 +12,7 @@ extension EntryEditor {
   /// - Returns: Its bytes; nil if there was no entry, or it had left when the
   ///   editor read first.
   /// - Throws: `.invalidArgument` (no such value), `.conflict` (the editor is committed or
-  ///   aborted), `.closed`, `.io`.
+  ///   aborted), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time.
   public func data(at index: Int) throws -> Data? {
     try store.check(index)
@@ -51,7 +51,7 @@ extension EntryEditor {
   /// - Parameter index: Which one, from 0.
   /// - Returns: Its bytes; nil if there was no entry, or it had left when the
   ///   editor read first.
-  /// - Throws: `.invalidArgument`, `.conflict`, `.closed`, `.io`.
+  /// - Throws: `.invalidArgument`, `.conflict`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time, and a change of threads.
   public func data(at index: Int) async throws -> Data? {
     try await store.executor.run { try self.data(at: index) }
@@ -65,7 +65,7 @@ extension EntryEditor {
   ///   - encoding: What its bytes are; UTF-8 by default.
   /// - Returns: The text; nil if there was no entry, it has left since, or the bytes are
   ///   none in that encoding.
-  /// - Throws: `.invalidArgument`, `.conflict`, `.closed`, `.io`.
+  /// - Throws: `.invalidArgument`, `.conflict`, `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time, and a change of threads.
   public func string(
     at index: Int, encoding: String.Encoding = .utf8
@@ -78,7 +78,7 @@ extension EntryEditor {
     let (isOver, old) = state.withLock { ($0.isOver, $0.old) }
     if isOver { throw overFailure }
     if store.isClosed { throw store.closedFailure }
-    if old != nil || seen == 0 { return old }
+    if let old { return old }
     let found = try key.withKey { try store.snapshot($0, .peek) }
     guard let found, found.version == seen else { return nil }
     state.withLock { if !$0.isOver { $0.old = found } }

@@ -5,16 +5,21 @@ import LarderCore
 import Synchronization
 
 extension EntryStore {
-  /// Reads an entry; one that is damaged is none.
+  /// Reads an entry; one that is damaged is none, if that was asked for.
   ///
   /// - Parameter chosen: Which values are wanted; nil for all.
   func snapshot(
     _ key: StoreKey, _ how: StoreReading = .use, chosen: [Bool]? = nil
   ) throws -> EntrySnapshot? {
     try keyRule.check(key)
+    return try unlessMissed { try read(key, how, chosen: chosen) }
+  }
+
+  /// nil if the body finds damage, and that is to be a miss.
+  func unlessMissed<R>(_ body: () throws -> R?) throws -> R? {
     do {
-      return try read(key, how, chosen: chosen)
-    } catch let error as LarderError where error.code == .damaged {
+      return try body()
+    } catch let error as LarderError where error.code == .damaged && readingDamage == .asMiss {
       // Counted in the statistics.
       return nil
     }
@@ -34,25 +39,33 @@ extension EntryStore {
     if let found { return EntrySnapshot(found) }
     if !isThere { return nil }
     unreadable.add(1, ordering: .relaxed)
-    throw LarderError(
+    throw foreignFailure
+  }
+
+  var foreignFailure: LarderError {
+    LarderError(
       .damaged, "Could not read an entry of \(path): it was not made by a cache of entries.")
   }
 
   /// The version of an entry; nil if there is none, 0 if what there is cannot be read.
   func version(_ key: StoreKey) throws -> UInt64? {
-    var version: UInt64?
     do {
-      _ = try handle.read(key, [.peek, .withoutValue]) { version = $0.sequence }
+      return try foundVersion(key)
     } catch let error as LarderError where error.code == .damaged {
       // Counted in the statistics.
       return 0
     }
+  }
+
+  private func foundVersion(_ key: StoreKey) throws -> UInt64? {
+    var version: UInt64?
+    _ = try handle.read(key, [.peek, .withoutValue]) { version = $0.sequence }
     return version
   }
 
   func contains(_ key: StoreKey) throws -> Bool {
     try keyRule.check(key)
-    return try version(key) ?? 0 != 0
+    return try unlessMissed { try foundVersion(key) } != nil
   }
 
   /// Which values a caller asks for.

@@ -9,6 +9,7 @@ final class EntryStore: Sendable {
   let handle: StoreHandle
   let format: EntryFormat
   let keyRule: EntryKeyRule
+  let readingDamage: DamageReading
   let durability: Durability
   let isReadOnly: Bool
   let clock: CacheClock
@@ -35,6 +36,7 @@ final class EntryStore: Sendable {
     handle = try EntryOpening.open(path, format, options)
     self.format = format
     keyRule = configuration.keyRule
+    readingDamage = configuration.readingDamage
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly
     clock = configuration.clock
