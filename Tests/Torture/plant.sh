@@ -216,6 +216,8 @@ STORE_HIDES_THE_REST) in_file CLarderStore/pages/tree_cursor.c \
     's/^    if (larder_page_is_full(.*/    return LARDER_OK;/' ;;
 STORE_GOES_ASTRAY) in_file CLarderStore/pages/tree_cursor.c \
     's/(!is_in_order(leaf, at) || /(/' ;;
+STORE_MISSES_CHANGED) in_file CLarderStore/read/get.c \
+    's/i < 2 \&\& status == LARDER_ENOTFOUND/i < 0/' ;;
 STORE_NEVER_MENDS) in_file CLarderStore/store/store.c \
     's/^    if (!larder_identity_has_damage(.*/    return LARDER_OK;/' ;;
 STORE_PASSES_HOLES) in_file CLarderStore/log/scan.c \

@@ -35,17 +35,19 @@ static larder_status take_slot(larder_store_feed *feed, size_t slot) {
     return larder_os_file_lock_place(feed->file.file, FEED_PLACE_SLOT + slot, false);
 }
 
-/** The named cursor, which is made if there is none: then it is on the device, with its name. The
-    table is locked. */
+/** The named cursor, which is made if there is none: then it is on the device, with its name. Where
+    a damaged slot may be that of this name, what the new one misses is told. The table is
+    locked. */
 static larder_status find_cursor(larder_store_feed *feed,
                                  const larder_store_feed_options *options) {
     feed_page *page = feed->file.page;
     const larder_bytes name = options->name;
-    size_t free_slot = SIZE_MAX;
+    size_t free_slot = SIZE_MAX, damaged_slot = SIZE_MAX;
     feed_cursor found;
     for (size_t at = 0; at < LARDER_STORE_FEED_CURSORS_MAX; at++) {
         bool is_taken = larder_feed_cursor_read(page, at, &found);
-        if (!is_taken && free_slot == SIZE_MAX) free_slot = at;
+        if (larder_feed_cursor_is_damaged(page, at)) damaged_slot = at;
+        else if (!is_taken && free_slot == SIZE_MAX) free_slot = at;
         if (!is_taken || found.length != name.length ||
             memcmp(found.name, name.data, name.length) != 0)
             continue;
@@ -56,6 +58,7 @@ static larder_status find_cursor(larder_store_feed *feed,
         // Whoever made it may have been killed before it was on the device.
         return status ? status : larder_feed_file_sync(&feed->file, feed->store->identity.path);
     }
+    if (free_slot == SIZE_MAX) free_slot = damaged_slot;
     if (free_slot == SIZE_MAX) return LARDER_ENOSLOT;
     larder_status status = take_slot(feed, free_slot);
     if (status) return status;
@@ -65,6 +68,7 @@ static larder_status find_cursor(larder_store_feed *feed,
     // At the start of all, so that nothing is deleted any more behind where it is found to begin.
     larder_feed_cursor_write(page, free_slot, &found);
     status = begin(feed, options);
+    feed->is_lost |= damaged_slot != SIZE_MAX;
     if (!status)
         status = larder_feed_file_note(&feed->file, feed->log.store_id, free_slot,
                                        feed->is_lost ? FEED_EPOCH_NONE : feed->place.epoch,

@@ -68,6 +68,11 @@ bool larder_feed_cursor_read(const feed_page *page, size_t at, feed_cursor *out)
     return true;
 }
 
+bool larder_feed_cursor_is_damaged(const feed_page *page, size_t at) {
+    feed_cursor ignored;
+    return load_word(&page->slots[at].length) != 0 && !larder_feed_cursor_read(page, at, &ignored);
+}
+
 static void position_write(feed_page *page, size_t at, uint32_t epoch, uint64_t sequence) {
     feed_slot *slot = &page->slots[at];
     feed_cursor ignored = {.length = 0};
@@ -153,7 +158,11 @@ static larder_status map_file(feed_file *of, const larder_store *store, bool mak
         memcpy(page->magic, magic, sizeof magic);
     }
     of->page = page;
-    if (memcmp(page->magic, magic, sizeof magic) != 0) return LARDER_EFOREIGN;
+    if (memcmp(page->magic, magic, sizeof magic) != 0) {
+        if (load_word(&page->store_id) != store->pending.log.store_id) return LARDER_EFOREIGN;
+        // It is this store's, and its slots have sums of their own.
+        memcpy(page->magic, magic, sizeof magic);
+    }
     return adopt(page, store);
 }
 

@@ -109,6 +109,7 @@ LARDER_MUST_CHECK larder_status larder_feed_file_sync(const feed_file *of, const
 
 /** @return false if the slot is free, or damaged. */
 bool larder_feed_cursor_read(const feed_page *page, size_t slot, feed_cursor *out);
+bool larder_feed_cursor_is_damaged(const feed_page *page, size_t slot);
 /** Makes a cursor in a free slot; `length` 0 frees it. */
 void larder_feed_cursor_write(feed_page *page, size_t slot, const feed_cursor *written);
 

@@ -937,7 +937,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
 
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is
-    newest. Without it, some of what was evicted comes back. The order of use becomes that of
+    newest. Without it, or where it is another store's, as that of a backup is, some of what was
+    evicted comes back. The order of use becomes that of
     writing, and an entry with an idle time counts as not read since it was written.
 
     A damaged record loses its entry; an older version of it does not come back. The segment with
@@ -957,9 +958,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;
             LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
-            folder looks like a store, there are segments of another one, or `index.new`, in which
-            the index is made, is no folder; LARDER_EVERSION; LARDER_EINVALID; ECANCELED; ENOENT,
-            EACCES, ENOSPC, EIO (a segment cannot be read) or another errno.
+            folder looks like a store, there are segments of several without a data.mdb of one of
+            them, or `index.new`, in which the index is made, is no folder; LARDER_EVERSION;
+            LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
+            another errno.
     O(bytes of the log), and 56 bytes of memory a record. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,

@@ -161,7 +161,8 @@ void larder_environment_reserve(environment *env);
 void larder_environment_unreserve(environment *env);
 /** Bytes that the file system has left; UINT64_MAX if it does not say. */
 uint64_t larder_environment_room(const environment *env);
-/** Whether a transaction met pages that it must not write to: none begins any more. */
+/** Whether a transaction met pages that it must not write to, and none begins any more; or a reader
+    met damage. */
 bool larder_environment_is_damaged(const environment *env);
 /** Whether the disk has little room left. */
 bool larder_environment_is_short(const environment *env);

@@ -132,6 +132,8 @@ static larder_status open_once(const char *folder, uint32_t flags, const store_m
         environment_drop(env);
         env = NULL;
     }
+    // From here on it is what readers meet.
+    if (env && !is_shared) __atomic_store_n(&env->damage_offset, 0, __ATOMIC_RELAXED);
     larder_registry_unlock();
     *out = env;
     return status;

@@ -168,7 +168,10 @@ larder_status larder_environment_confirm(const snapshot *seen, larder_status sta
     bool may_be_missing =
         status == LARDER_EDAMAGED && (place_is_stale(taken) || !place_is_of_file(taken) ||
                                       larder_environment_is_replaced(seen->environment));
-    return is_overwritten || may_be_missing ? LARDER_EBUSY : status;
+    if (!is_overwritten && !may_be_missing) return status;
+    // What looked damaged was of a newer state.
+    if (state->damage_offset) __atomic_store_n(state->damage_offset, 0, __ATOMIC_RELAXED);
+    return LARDER_EBUSY;
 }
 
 /** Reads state number `transaction`, which is protected, from its meta page.

@@ -165,7 +165,9 @@ static larder_status environment_await_readers(environment *env) {
     return LARDER_OK;
 }
 
-bool larder_environment_is_damaged(const environment *env) { return env->is_damaged; }
+bool larder_environment_is_damaged(const environment *env) {
+    return env->is_damaged || __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED) != 0;
+}
 
 larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;

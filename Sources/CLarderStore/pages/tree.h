@@ -75,6 +75,18 @@ LARDER_MUST_CHECK larder_status larder_tree_attach(tree *state, const uint8_t *m
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
 LARDER_MUST_CHECK larder_status larder_tree_get(const tree *tree, larder_bytes key,
                                                 larder_bytes *value);
+/** What is under a key that may be another one, changed by damage. */
+typedef struct tree_twin {
+    larder_bytes key, value;
+} tree_twin;
+/** The same.
+    @param twins receive, on LARDER_ENOTFOUND, those beside it that one bit, or zeros, may have made
+    of this one. NULL where there is none. */
+LARDER_MUST_CHECK larder_status larder_tree_find(const tree *tree, larder_bytes key,
+                                                 larder_bytes *value, tree_twin twins[2]);
+/** Notes that what lies there in the mapping is damaged.
+    @return LARDER_EDAMAGED, always. */
+larder_status larder_tree_note_damage(const tree *tree, const void *at);
 
 /** A branch or leaf page whose head was checked. */
 typedef struct tree_page {

@@ -164,8 +164,8 @@ larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *ke
     return node_value(cursor->tree, page, &node, value, &overflow);
 }
 
-/** Whether the nodes up to two before and behind `at` are in order. One whose key has changed leads
-    a search astray that ends beside it. */
+/** Whether the nodes up to two before and behind `at` are in order, and those beside it as long as
+    they say. One whose key has changed leads a search astray that ends beside it. */
 static bool is_in_order(const tree_page *page, uint32_t at) {
     const uint32_t from = at > 2 ? at - 2 : 0, to = at + 2 < page->count ? at + 2 : page->count;
     tree_node node;
@@ -173,9 +173,39 @@ static bool is_in_order(const tree_page *page, uint32_t at) {
     for (uint32_t i = from; i < to; i++) {
         if (!page_node(page, i, &node)) return false;
         if (i > from && compare_bytes(before, node_key(&node)) >= 0) return false;
+        if ((i == at || i + 1 == at) && !larder_page_has_node_behind(page, &node)) return false;
         before = node_key(&node);
     }
     return true;
+}
+
+/** Whether one bit, also of its length, or zeros may have made the one key of the other. */
+static bool is_nearly(larder_bytes found, larder_bytes wanted) {
+    const uint8_t *a = found.data, *b = wanted.data;
+    const size_t common = found.length < wanted.length ? found.length : wanted.length;
+    uint32_t bits = (uint32_t)__builtin_popcountll(found.length ^ wanted.length);
+    uint32_t other = 0;
+    for (size_t i = 0; i < common; i++) {
+        if (a[i] == b[i]) continue;
+        bits += (uint32_t)__builtin_popcount(a[i] ^ b[i]);
+        other += a[i] != 0;
+        if (bits > 1 && other > 0) return false;
+    }
+    return bits <= 1 || found.length == wanted.length;
+}
+
+/** What the nodes beside `at` have whose keys may be the wanted one, changed. */
+static void find_twins(const tree *state, const tree_page *leaf, uint32_t at, larder_bytes key,
+                       tree_twin twins[2]) {
+    for (uint32_t i = 0; i < 2; i++) {
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        // The last one before it, and the one in its place.
+        if (at + i == 0 || at + i > leaf->count || !page_node(leaf, at + i - 1, &node)) continue;
+        if (is_nearly(node_key(&node), key) && !node_value(state, leaf, &node, &value, &overflow))
+            twins[i] = (tree_twin){node_key(&node), value};
+    }
 }
 
 /** Whether nothing is hidden behind the end of a leaf, or before its beginning: neither in the
@@ -197,10 +227,17 @@ static bool is_whole_beside(const tree_cursor *leaf, bool forward) {
 }
 
 larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
+    tree_twin twins[2];
+    return larder_tree_find(state, key, value, twins);
+}
+
+larder_status larder_tree_find(const tree *state, larder_bytes key, larder_bytes *value,
+                               tree_twin twins[2]) {
     tree_cursor cursor;
     larder_bytes found;
     bool equal = false, is_leaf;
     *value = (larder_bytes){NULL, 0};
+    memset(twins, 0, 2 * sizeof *twins);
     cursor.tree = state;
     for (cursor.depth = 0; cursor.depth < state->main.depth;) {
         larder_status status = cursor_open(&cursor, &is_leaf);
@@ -218,7 +255,12 @@ larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes 
     larder_status status = is_at_end ? cursor_prove(&cursor, leaf, true) : LARDER_OK;
     if (!status && (!is_in_order(leaf, at) || (is_at_end && !is_whole_beside(&cursor, is_last))))
         status = tree_damaged(state, leaf->number);
+    if (!status) find_twins(state, leaf, at, key, twins);
     return status ? status : LARDER_ENOTFOUND;
+}
+
+larder_status larder_tree_note_damage(const tree *state, const void *at) {
+    return tree_damaged(state, (uint64_t)((const uint8_t *)at - state->map) / state->page_bytes);
 }
 
 uint64_t larder_tree_count_space(const tree *from, uint8_t space) {

@@ -141,11 +141,29 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
     return LARDER_END;
 }
 
+/** Whether the record that a row leads to is of the key that it is under, as far as can be told. */
+static bool is_of_its_key(larder_store *store, const snapshot *seen, const tree_twin *row) {
+    larder_bytes bytes;
+    uint32_t ignored;
+    record found;
+    tree_key key;
+    if (larder_log_row(&store->pending.log, row->value, &bytes, &ignored) ||
+        larder_record_read(bytes, false, &found))
+        return false;
+    larder_tree_key_entry(SPACE_ENTRY, found.key, seen->meta.secret, &key);
+    return compare_bytes(bytes_of_key(&key), row->key) == 0;
+}
+
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {
     tree_key wanted;
     larder_bytes row;
+    tree_twin twins[2];
+    const tree *from = &found->seen->tree;
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
-    larder_status status = larder_tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
+    larder_status status = larder_tree_find(from, bytes_of_key(&wanted), &row, twins);
+    for (int i = 0; i < 2 && status == LARDER_ENOTFOUND; i++)
+        if (twins[i].key.data && !is_of_its_key(store, found->seen, &twins[i]))
+            status = larder_tree_note_damage(from, twins[i].key.data);
     if (status) return status;
     found->is_in_tree = true;
     return larder_log_row(&store->pending.log, row, &found->record, &found->segment);

@@ -213,7 +213,7 @@ static larder_status make_index(larder_store *store, const char *folder, void *c
 }
 
 /** Whether the segment is there that a row leads to; or the entry, elsewhere, if the row is what is
-    damaged. */
+    damaged. One that leads to a segment that never was says nothing. */
 static bool leads_somewhere(const salvage *search, larder_bytes key, larder_bytes value) {
     const uint8_t *bytes = key.data;
     uint8_t hash[16];
@@ -221,6 +221,7 @@ static bool leads_somewhere(const salvage *search, larder_bytes key, larder_byte
     if (key.length == 5 && bytes[0] == SPACE_SEGMENT)
         return larder_salvage_segment(search, get_be32(bytes + 1)) != NULL;
     if (key.length < 1 || bytes[0] != SPACE_ENTRY || larder_row_read(value, &row) ||
+        row.at.segment >= search->meta.next_segment ||
         larder_salvage_segment(search, row.at.segment) != NULL)
         return true;
     larder_siphash128(search->secret, (larder_bytes){bytes + 1, key.length - 1}, hash);
@@ -263,7 +264,8 @@ larder_status larder_store_rebuild_index(larder_store *store, bool loses_nothing
     larder_status status = larder_environment_shut_out(store->identity.path, &lock);
     if (!status) status = larder_salvage_find(&work.search, store->identity.path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
-    if (!status && search->has_foreign) status = LARDER_EFOREIGN;
+    // Beside a data.mdb of its own, another store's segments are left where they are.
+    if (!status && search->has_foreign && !search->newest) status = LARDER_EFOREIGN;
     // Three more numbers are needed, and the log has to go on.
     if (!status && search->last_number > UINT32_MAX / 2) status = LARDER_EDAMAGED;
     // What is left out, cleaning deletes: that is for the caller to choose.

@@ -66,7 +66,7 @@ typedef struct salvage {
     /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */
     uint64_t store_id;
     /** There are segments of another store, too. */
-    bool has_foreign;
+    bool has_foreign, has_own;
     /** The greatest number that a file has or had, as far as it is known. */
     uint32_t last_number;
     /** Number of the last removal of everything. */

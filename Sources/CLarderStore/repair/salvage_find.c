@@ -29,7 +29,6 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
     larder_store_report *report = search->report;
     larder_store_detail detail = {0};
     tree_report pages;
-    report->damaged_pages = 1;
     // Nobody writes meanwhile, and so LMDB is not opened.
     larder_status status =
         larder_environment_open(path, ENVIRONMENT_WRITES, NULL, 0600, 0, &detail, &search->data);
@@ -88,7 +87,8 @@ static int take_segment(void *context, const char *name) {
     if (found->as_of > search->last_sequence) search->last_sequence = found->as_of;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
-        search->has_foreign = search->has_foreign || is_foreign;
+        search->has_foreign |= is_foreign;
+        search->has_own |= !is_foreign;
         if (is_foreign && search->newest) {
             larder_segment_close(found);
             return 0;
@@ -243,24 +243,33 @@ static bool end_is_missing(const salvage *search, const char *path) {
     return search->report->journal_lost == 0 && (is_missing || compare_locations(end, synced) < 0);
 }
 
-static larder_status gather(salvage *search, const char *path, bool asks_tree) {
+/** What of data.mdb is believed. */
+typedef enum tree_use { TREE_ROWS, TREE_META, TREE_NOTHING } tree_use;
+
+/** @return LARDER_EMISMATCH if data.mdb is not that of the log: a backup's, for example. */
+static larder_status gather(salvage *search, const char *path, tree_use use) {
     memset(search->report, 0, sizeof *search->report);
     larder_os_random_fill(search->secret, sizeof search->secret);
-    larder_status status = find_tree(search, path, asks_tree);
+    search->report->damaged_pages = 1;
+    search->opened = ENOENT;
+    larder_status status = LARDER_OK;
+    if (use != TREE_NOTHING) status = find_tree(search, path, use == TREE_ROWS);
     if (!status) status = find_segments(search, path);
+    if (!status && search->newest && search->has_foreign && !search->has_own)
+        return LARDER_EMISMATCH;
     if (!status) status = larder_salvage_read_log(search);
     if (!status && end_is_missing(search, path)) search->report->journal_lost = 1;
     return !status && search->has_tree ? add_rows(search) : status;
 }
 
 larder_status larder_salvage_find(salvage *search, const char *path) {
-    salvage before = *search;
-    larder_status status = gather(search, path, true);
-    if (status == LARDER_EDAMAGED) {
+    const salvage before = *search;
+    larder_status status = gather(search, path, TREE_ROWS);
+    if (status == LARDER_EDAMAGED || status == LARDER_EMISMATCH) {
         // Rows have no checksum. Where one of them contradicts the log, none is believed.
         larder_salvage_close(search);
         *search = before;
-        status = gather(search, path, false);
+        status = gather(search, path, status == LARDER_EDAMAGED ? TREE_META : TREE_NOTHING);
     }
     if (status) return status;
     if (search->opened == LARDER_EVERSION && !search->count) return LARDER_EVERSION;

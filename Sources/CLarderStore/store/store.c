@@ -166,8 +166,9 @@ static void folder_undo(larder_store *store) {
     if (store->identity.made_folder) (void)!larder_os_folder_remove(store->identity.path);
 }
 
-/** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. A
-    damaged page is for those who need what is on it. */
+/** Reads go on being numbered behind those of earlier sessions, none of which had 2^32 of them for
+    each of its transactions: stamps are never used twice. What was made from another index may have
+    greater ones. A damaged page is for those who need what is on it. */
 static void resume_use(larder_store *store, const tree *from) {
     // The order of use is the last name space of the tree, and the newest stamp its last row.
     const uint8_t behind = SPACE_ORDER + 1, expiry = SPACE_EXPIRY;
@@ -176,8 +177,10 @@ static void resume_use(larder_store *store, const tree *from) {
     larder_status status = larder_tree_cursor_seek_back(&cursor, from, (larder_bytes){&behind, 1});
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     const uint8_t *bytes = key.data;
+    uint64_t next = from->transaction << 32, behind_last = 0;
     if (!status && key.length == 17 && bytes[0] == SPACE_ORDER && get_be64(bytes + 9) >> 32 != 0)
-        atomic_store(&store->expiry.read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
+        behind_last = get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1;
+    atomic_store(&store->expiry.read_number, next > behind_last ? next : behind_last);
     status = larder_tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
@@ -605,6 +608,8 @@ static larder_status store_shut(larder_store *store) {
     pthread_mutex_lock(&store->pending.lock);
     // As long as nobody else may write: its number may be used again then.
     if (writes) larder_log_drop_spare(&store->pending.log);
+    if (writes && larder_environment_is_damaged(store->index.environment))
+        larder_identity_note_damage(&store->identity, store->options.mode);
     if (writes) larder_environment_end_writing(store->index.environment);
     if (writes) larder_feed_unwatch(&store->feed);
     larder_identity_unlock(&store->identity, !status && !closed);

@@ -116,13 +116,21 @@ static uint64_t count_own(const outcome *of, larder_bytes value) {
 }
 
 /** Whether what the cursor just called damaged has the value no more: the batch replaces it, or it
-    may be what an entry left that was replaced while it was damaged. */
+    is a row that an entry left when it was replaced while it was damaged, and leads to one that can
+    be read, or to none. */
 static bool damage_is_of_the_past(const outcome *of, const larder_store_entry *entry) {
     const store_meta *meta = &of->stored->place->meta;
     tree_key scratch;
-    return meta->has_strays ||
-           (entry->key.length > 0 &&
-            last_record(of, larder_stored_key(entry->key, meta->secret, &scratch)) != NULL);
+    if (entry->key.length == 0) return false;
+    larder_bytes stored = larder_stored_key(entry->key, meta->secret, &scratch);
+    if (last_record(of, stored) != NULL) return true;
+    if (!meta->has_strays) return false;
+    cursor_row row = {.is_row = false};
+    record found;
+    larder_status status = larder_cursor_find_entry(of->stored, stored, &row);
+    if (!status) status = larder_cursor_resolve(of->stored, &row);
+    if (!status) status = larder_record_read(row.record, true, &found);
+    return !status || status == LARDER_ENOTFOUND;
 }
 
 /** Adds the stored entries that have the value and are none of the batch's, until there are two.

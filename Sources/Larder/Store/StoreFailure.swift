@@ -79,7 +79,7 @@ enum StoreFailure {
     case LARDER_EFOREIGN:
       """
       something that is not Larder's is in the way, in that folder or in place of its folder \
-      index.new; it was left as it is
+      index.new, or log has segments of several stores; it was left as it is
       """
     case LARDER_EFORKED: "it was opened before fork; open it in the child process itself"
     case LARDER_ECONFLICT: "an entry has been written meanwhile"

@@ -17,7 +17,7 @@ struct OlderFilesTests {
 
   private func open() throws -> DiskCache<Int, Data> {
     var configuration = DiskCacheConfiguration<Int, Data>()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     return try DiskCache(path: path, configuration: configuration)
   }
 
@@ -114,5 +114,40 @@ struct OlderFilesTests {
       cache = try open()
     }
     try cache.close()
+  }
+
+  /// The index of a backup, which is another store, does not say what the log has.
+  @Test(arguments: [20, 2000]) func theIndexOfABackupLeadsNoRepairAstray(size: Int) throws {
+    let backup = directory.file("backup").path
+    do {
+      let cache = try open()
+      for key in 0..<30 { try cache.set(Data("1;".utf8) + Data(count: size), forKey: key) }
+      try cache.backup(to: backup)
+      for key in 0..<20 { try cache.set(Data("2;".utf8) + Data(count: size), forKey: key) }
+      try cache.close()
+    }
+    let data = "/data.mdb"
+    try FileManager.default.removeItem(atPath: path + data)
+    try FileManager.default.copyItem(atPath: backup + data, toPath: path + data)
+    #expect(errorCode { try open() } == .damaged)
+    let wanted = Dictionary(uniqueKeysWithValues: (0..<30).map { ($0, $0 < 20 ? 2 : 1) })
+    #expect(try salvaged("salvaged") == wanted)
+    let report = try DiskCache<Int, Data>.rebuild(path: path)
+    #expect(report.intact == 30 && report.lost == 0)
+    do {
+      let cache = try open()
+      #expect(try versions(cache) == wanted)
+      #expect(try cache.verify().isIntact)
+      try cache.close()
+    }
+    // All of the backup's files, put beside those that are there.
+    for name in try files(backup) {
+      try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
+      try FileManager.default.copyItem(atPath: "\(backup)/\(name)", toPath: "\(path)/\(name)")
+    }
+    _ = try DiskCache<Int, Data>.rebuild(path: path)
+    let cache = try open()
+    #expect(try versions(cache).count == 30)
+    #expect(try cache.verify().isIntact)
   }
 }

@@ -101,6 +101,29 @@ struct ArchiveDamageTests {
     #expect(try archive.verify().isIntact)
   }
 
+  /// What was read before a salvage, and what is read behind it, have places of their own in the
+  /// order of use.
+  @Test func aSalvagedArchiveIsNotDamagedByReads() throws {
+    let target = directory("salvaged")
+    do {
+      let archive = try place.open((1...5).map { Citizen(id: $0, age: $0) })
+      for id in 1...5 { _ = try archive.element(forID: id) }
+      try archive.close()
+    }
+    let source = place.directory.file("citizens").path
+    _ = try DiskCache<Data, Data>.salvage(from: source, to: target)
+    for _ in 0..<2 {
+      let archive = try Archive<Citizen>(path: target, indexes: Citizen.indexes)
+      for id in 1...5 { _ = try archive.element(forID: id) }
+      #expect(try archive.verify().isIntact)
+      try archive.checkpoint()
+      #expect(try archive.verify().isIntact)
+      try archive.close()
+    }
+  }
+
+  private func directory(_ name: String) -> String { place.directory.file(name).path }
+
   @Test(arguments: [true, false])
   func whoRemovesOrReplacesItHasAllAnswersAgain(removes: Bool) throws {
     try makeDamaged()

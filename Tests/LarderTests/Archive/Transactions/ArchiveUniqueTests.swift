@@ -242,4 +242,23 @@ struct ArchiveUniqueTests {
     }
     #expect(try archive.everything.map(\.id) == (removes ? [1, 3, 4, 6] : [1, 2, 3, 4, 6]))
   }
+
+  /// That one of them is gone says nothing of the other.
+  @Test(arguments: [true, false]) func norIfAnotherOneWasDamagedAndIsGone(removes: Bool) throws {
+    let archive = try place.open { $0.inlineThreshold = 0 }
+    let values = (0..<40).map { "to be damaged \($0 + 10)" }
+    try archive.put(all: values.enumerated().map { Account(id: $0, code: $1) })
+    try archive.checkpoint()
+    let log = StoreLog(place.directory.file("accounts"))
+    for number in [3, 9] { #expect(try log.flip(Data(values[number].utf8)) > 0) }
+    if removes { try archive.delete(id: 3) } else { try archive.put(Account(id: 3, code: "b")) }
+    for _ in 0..<2 {
+      #expect(errorCode { try archive.put(Account(id: 50, code: values[9])) } == .damaged)
+      try archive.checkpoint()
+    }
+    try archive.put(Account(id: 51, code: values[3]))
+    try archive.put(Account(id: 9, code: "c"))
+    try archive.checkpoint()
+    try archive.put(Account(id: 50, code: values[9]))
+  }
 }

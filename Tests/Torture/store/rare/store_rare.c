@@ -379,10 +379,15 @@ static void foreign_segments(torture *run, void *context) {
            lend_segment(inside(self->other, "log/00000001.seg"),
                         inside(self->path, "log/00000031.seg")),
            "cannot copy a segment");
-    GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_EFOREIGN);
-    GIVES(larder_store_salvage(self->path, third, NULL, NULL, NULL, &report), LARDER_OK);
-    EXPECT(run, report.intact == 50, "%llu are salvaged", (unsigned long long)report.intact);
-    remove_tree(third);
+    for (int i = 0; i < 2; i++) {
+        GIVES(larder_store_salvage(self->path, third, NULL, NULL, NULL, &report), LARDER_OK);
+        EXPECT(run, report.intact == 50, "%llu are salvaged", (unsigned long long)report.intact);
+        remove_tree(third);
+        GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_OK);
+        EXPECT(run, report.intact == 50, "%llu are rebuilt", (unsigned long long)report.intact);
+    }
+    EXPECT(run, size_of_file(inside(self->path, "log/00000031.seg")) > 0,
+           "what is another's is gone");
     // Without its index, nobody can tell which of the two it was.
     (void)unlink(inside(self->path, "data.mdb"));
     GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_EFOREIGN);
