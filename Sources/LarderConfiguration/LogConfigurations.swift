@@ -12,7 +12,7 @@
     /// | `durability` | `process` or `power` |
     /// | `syncInterval` | a duration longer than 0, or `never` |
     /// | `consumerSlots` | 0 to 1024 |
-    /// | `onMismatch` | `readOnly` or `adapt` |
+    /// | `onMismatch` | `adaptIfLossless`, `adapt` or `readOnly` |
     /// | `keepsTimes`, `trustsOtherUsers` | `true` or `false` |
     /// | `maximumAge` | a duration |
     ///
@@ -34,7 +34,9 @@
       set(&consumerSlots, try config.count("consumerSlots", through: 1024))
       set(
         &onMismatch,
-        try config.choice("onMismatch", [("readOnly", .readOnly), ("adapt", .adapt)]))
+        try config.choice(
+          "onMismatch",
+          [("adaptIfLossless", .adaptIfLossless), ("adapt", .adapt), ("readOnly", .readOnly)]))
       set(&keepsTimes, try config.truth("keepsTimes"))
       set(&maximumAge, try config.duration(forKey: "maximumAge"))
       set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))

@@ -78,20 +78,44 @@ enum LogFile {
     let reader = try RingHandle(
       path: path,
       options: RingOptions(readOnly: true, existing: true, contentFormat: options.contentFormat))
-    switch onMismatch {
-    case .readOnly:
+    if onMismatch == .readOnly {
       mismatch = failure
       return reader
-    case .adapt:
-      var adapted = options
-      let statistics = try reader.statistics()
-      adapted.cursorSlots = UInt32(clamping: statistics.consumerSlots)
-      adapted.created = try reader.created()
-      if adapted.contentFormat.isEmpty { adapted.contentFormat = statistics.format }
-      try resize(path, adapted)
-      var options = options
-      options.created = adapted.created
-      return try RingHandle(path: path, options: options)
+    }
+    var adapted = options
+    let statistics = try reader.statistics()
+    adapted.cursorSlots = UInt32(clamping: statistics.consumerSlots)
+    adapted.created = try reader.created()
+    if adapted.contentFormat.isEmpty { adapted.contentFormat = statistics.format }
+    if onMismatch == .adaptIfLossless { try resizeWithoutLoss(reader, adapted, failure) }
+    if onMismatch == .adapt || options.overwrite { try resize(path, adapted) }
+    var options = options
+    options.created = adapted.created
+    return try RingHandle(path: path, options: options)
+  }
+
+  /// Gives a closed file the capacity of `options`, and the policy to refuse, by which no message
+  /// is dropped.
+  private static func resizeWithoutLoss(
+    _ reader: borrowing RingHandle, _ options: RingOptions, _ mismatch: LarderError
+  ) throws(LarderError) {
+    let report = try reader.verify()
+    // What a power cut took is no damage. Beside a writer nobody can tell, and resizing is refused.
+    if report.lost > 0, report.cut == 0, try reader.statistics().writerProcess == nil {
+      throw LarderError(
+        .damaged,
+        "\(mismatch.message) It is damaged, and was left as it is: salvage copies what is intact.")
+    }
+    var options = options
+    options.overwrite = false
+    do {
+      try resize(reader.path, options)
+    } catch  where error.code == .full {
+      throw LarderError(
+        .configurationMismatch,
+        "\(mismatch.message) Its messages do not fit: set onMismatch to .adapt to drop the oldest, "
+          + "or to .readOnly.",
+        cause: error)
     }
   }
 

@@ -62,7 +62,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   ///
   /// The whole file is reserved on the disk when it is created, so a full disk is
   /// an error here and not later. An existing file of another capacity or policy
-  /// is opened for reading, or adapted, as the configuration says.
+  /// is adapted if no message is lost by that, or what else ``MessageLogConfiguration/onMismatch``
+  /// says.
   ///
   /// - Parameters:
   ///   - fileURL: The file. Its directory has to exist.
@@ -74,9 +75,10 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// - Throws: `.invalidArgument` (too few or too many bytes: the message says
   ///   which numbers are good), `.busy`, `.untrusted` (another user's file, see
   ///   ``MessageLogConfiguration/trustsOtherUsers``), `.configurationMismatch`
-  ///   (another coder's messages), `.incompatibleVersion`, `.notALarderFile`, `.damaged`
-  ///   (the file is shorter than its header says), `.full` (adapting would drop
-  ///   messages of a log that refuses), `.diskFull`, `.io`.
+  ///   (another coder's messages, or more of them than fit), `.incompatibleVersion`,
+  ///   `.notALarderFile`, `.damaged` (the file is shorter than its header says, or has other limits
+  ///   and damage), `.full` (adapting would drop messages of a log that refuses), `.diskFull`,
+  ///   `.io`.
   /// - Complexity: O(1) in the same start of the machine, also after a `kill`; after
   ///   a new start O(1) for a log that was closed at `.power`, else O(capacity).
   public init(
@@ -130,7 +132,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// Whether messages can be appended.
   ///
   /// False for a log opened for reading, and for one whose file has another
-  /// capacity or policy than was asked for.
+  /// capacity or policy than was asked for, if it is not adapted.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).

@@ -5,7 +5,7 @@
 /// ```swift
 /// var configuration = MessageLogConfiguration()
 /// configuration.durability = .power
-/// configuration.onMismatch = .adapt
+/// configuration.maximumAge = .seconds(86_400)
 /// let log = try MessageLog(
 ///   fileURL: url, maximumBytes: 1 << 20, whenFull: .refuse, coder: .string,
 ///   configuration: configuration)
@@ -13,6 +13,10 @@
 public struct MessageLogConfiguration: Sendable, Hashable {
   /// What to do with an existing file of another capacity or policy.
   public enum MismatchHandling: Sendable, Hashable {
+    /// Give the file the capacity and policy that were asked for, if every message in it
+    /// fits; else opening throws `.configurationMismatch`, and the file is as it was.
+    case adaptIfLossless
+
     /// Open it for reading: messages can be read, appending throws
     /// `.configurationMismatch`.
     case readOnly
@@ -36,7 +40,8 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// An existing file keeps its own number.
   public var consumerSlots: Int
 
-  /// What to do with an existing file of another capacity or policy.
+  /// What to do with an existing file of another capacity or policy: adapt it if no message is
+  /// lost by that, by default.
   public var onMismatch: MismatchHandling
 
   /// Open for writing also a file that another user owns, or that every user may
@@ -85,12 +90,12 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   ///   - syncInterval: How long a message waits for a sync in the background;
   ///     nil for ever, one second by default.
   ///   - consumerSlots: Named consumers of a new file, 8 by default.
-  ///   - onMismatch: What to do with a file of another capacity or policy; only
-  ///     read it by default.
+  ///   - onMismatch: What to do with a file of another capacity or policy; by default
+  ///     adapt it if no message is lost by that.
   /// - Complexity: O(1).
   public init(
     durability: Durability = .process, syncInterval: Duration? = .seconds(1),
-    consumerSlots: Int = 8, onMismatch: MismatchHandling = .readOnly
+    consumerSlots: Int = 8, onMismatch: MismatchHandling = .adaptIfLossless
   ) {
     self.durability = durability
     self.syncInterval = syncInterval

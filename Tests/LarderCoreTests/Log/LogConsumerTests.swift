@@ -88,6 +88,23 @@ import Testing
     #expect(try consumer.next()?.lost == 0)
   }
 
+  /// Also if it has acknowledged nothing yet; but what was gone before it was made is not missing.
+  @Test(arguments: [0, 1, 150]) func soItDoesBeforeItsFirstAcknowledgement(before: Int) throws {
+    let log = try fixture.open(holding: 100)
+    for number in 0..<before { try log.append(text(number + 1)) }
+    let gone = max(0, before - 100)
+    let consumer = try log.consumer(named: "c")
+    #expect(try consumer.acknowledged == UInt64(gone))
+    for number in before..<400 { try log.append(text(number + 1)) }
+    for consumer in [consumer, try log.consumer(named: "c")] {
+      let entry = try #require(try consumer.next())
+      #expect(entry.sequence == 301 && entry.lost == 300 - UInt64(gone))
+      consumer.rewind()
+      #expect(try consumer.next()?.lost == 300 - UInt64(gone))
+      #expect(try consumer.next()?.lost == 0)
+    }
+  }
+
   @Test func placesOnlyMoveForward() throws {
     let log = try openFilled()
     let consumer = try log.consumer(named: "c")

@@ -156,9 +156,55 @@ import Testing
   func isWritableSaysWhetherLimitsMatch(matches: Bool) throws {
     try fixture.open(holding: 5, .refuse).append(text(1))
     let bytes = try fixture.capacity(5)
-    #expect(try fixture.open(bytes, .refuse).isWritable)
-    #expect(try !fixture.open(bytes + 64, .refuse).isWritable)
-    #expect(try !fixture.open(bytes, .overwriteOldest).isWritable)
+    let readOnly = MessageLogConfiguration(onMismatch: .readOnly)
+    #expect(try fixture.open(bytes, .refuse, readOnly).isWritable)
+    #expect(try !fixture.open(bytes + 64, .refuse, readOnly).isWritable)
+    #expect(try !fixture.open(bytes, .overwriteOldest, readOnly).isWritable)
+  }
+
+  @Test(arguments: [OverflowPolicy.overwriteOldest, .refuse], [4, 9])
+  func otherLimitsAreAdaptedWhereNothingIsLost(whenFull: OverflowPolicy, capacity: Int) throws {
+    do {
+      let log = try fixture.open(holding: 5)
+      for number in 1...9 { try log.append(text(number)) }
+      try log.remove(through: 5)
+      try log.consumer(named: "c").acknowledge(through: 6)
+    }
+    let log = try fixture.open(try fixture.capacity(capacity), whenFull)
+    #expect(try log.isWritable)
+    #expect(try log.messages() == texts(6...9))
+    #expect(try log.statistics.whenFull == whenFull)
+    #expect(try log.statistics.capacity == fixture.capacity(capacity))
+    #expect(try log.consumer(named: "c").next()?.message == text(7))
+    #expect(try log.verify().isIntact)
+  }
+
+  @Test(arguments: [OverflowPolicy.overwriteOldest, .refuse])
+  func otherLimitsAreRefusedWhereSomethingWouldBeLost(whenFull: OverflowPolicy) throws {
+    do {
+      let log = try fixture.open(holding: 5)
+      for number in 1...5 { try log.append(text(number)) }
+    }
+    let failure = error { try fixture.open(try fixture.capacity(4), whenFull) }
+    #expect(failure?.code == .configurationMismatch)
+    #expect(failure?.message.contains("onMismatch") == true)
+    #expect(try fixture.directory.names == ["log.larder"])
+    #expect(try fixture.open(holding: 5).messages() == texts(1...5))
+  }
+
+  @Test func aDamagedLogIsNotAdapted() throws {
+    do {
+      let log = try fixture.open(holding: 5)
+      for number in 1...5 { try log.append(text(number)) }
+    }
+    var bytes = try Data(contentsOf: fixture.url)
+    bytes[try #require(bytes.range(of: Data(text(3).utf8))).lowerBound] ^= 1
+    try bytes.write(to: fixture.url)
+    let failure = error { try fixture.open(try fixture.capacity(9), .refuse) }
+    #expect(failure?.code == .damaged)
+    #expect(failure?.message.contains("salvage") == true)
+    #expect(try Data(contentsOf: fixture.url) == bytes)
+    #expect(try fixture.open(holding: 5).messages() == [1, 2, 4, 5].map(text))
   }
 
   @Test(arguments: [OverflowPolicy.overwriteOldest, .refuse])
@@ -168,7 +214,11 @@ import Testing
       for number in 1...5 { try log.append(text(number)) }
     }
     let other: OverflowPolicy = whenFull == .refuse ? .overwriteOldest : .refuse
-    for log in [try fixture.open(holding: 5, other), try fixture.open(holding: 9, whenFull)] {
+    let readOnly = MessageLogConfiguration(onMismatch: .readOnly)
+    for log in [
+      try fixture.open(try fixture.capacity(5), other, readOnly),
+      try fixture.open(try fixture.capacity(9), whenFull, readOnly),
+    ] {
       #expect(try log.messages() == texts(1...5))
       let error = error { try log.append(text(6)) }
       #expect(error?.code == .configurationMismatch)
@@ -230,7 +280,8 @@ import Testing
   @Test func coderOfAnotherFormatIsRefusedForReadingAndWriting() throws {
     try fixture.open(4096).append("text")
     let url = fixture.url
-    for onMismatch in [MessageLogConfiguration.MismatchHandling.readOnly, .adapt] {
+    for onMismatch in [MessageLogConfiguration.MismatchHandling.readOnly, .adaptIfLossless, .adapt]
+    {
       let error = error {
         try MessageLog<Data>(
           fileURL: url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: .data,

@@ -38,13 +38,15 @@ import Testing
     do {
       _ = try MessageLog<Event>(fileURL: fresh, maximumBytes: 1 << 20, whenFull: .overwriteOldest)
     }
-    // A file of the other policy is read, and given the new one on request.
+    // A file of the other policy is only read, on request, or given the new one.
+    var configuration = MessageLogConfiguration()
+    configuration.onMismatch = .readOnly
     let reader = try MessageLog<Event>(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest)
+      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      configuration: configuration)
     #expect(try !reader.isWritable)
     #expect(throws: LarderError.self) { try reader.append(Event(level: 1, text: "")) }
     try reader.close()
-    var configuration = MessageLogConfiguration()
     configuration.onMismatch = .adapt
     let log = try MessageLog<Event>(
       fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,

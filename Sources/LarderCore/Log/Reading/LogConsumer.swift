@@ -35,8 +35,8 @@ import Synchronization
 public final class LogConsumer<Message: Sendable>: Sendable {
   private struct Place: ~Copyable {
     var cursor: LogCursor?
-    /// The number of the message before the next one; 0 if there was none.
-    var previous: UInt64 = 0
+    /// The number of the message before the next one; 0 if there was none, nil if nobody knows.
+    var previous: UInt64?
   }
 
   /// The consumer's name.
@@ -56,7 +56,8 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   /// The log that the numbers are of.
   var logCreated: Int64 { created.load(ordering: .acquiring) }
 
-  /// The number of the last message acknowledged under this name; 0 if none was.
+  /// The number of the last message acknowledged under this name; if none was, of the last one that
+  /// had left the log when the name was new, or 0.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(consumer slots).
@@ -86,9 +87,8 @@ public final class LogConsumer<Message: Sendable>: Sendable {
         guard let raw = try cursor.next() else { return nil }
         let entry = LogEntry(raw, coder: log.coder)
         defer { place.previous = raw.sequence }
-        if place.previous == 0 { return entry }
-        let expected = place.previous.adding(clamping: 1)
-        return entry.losing(raw.sequence.subtracting(clamping: expected))
+        guard let previous = place.previous else { return entry }
+        return entry.losing(raw.sequence.subtracting(clamping: previous.adding(clamping: 1)))
       } catch {
         // A log opened for reading never becomes another one.
         if error.code == .replaced, !log.isReader {
@@ -167,8 +167,10 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   private func open(_ place: inout Place) throws(LarderError) -> LogCursor {
     if let cursor = place.cursor { return cursor }
     let cursor = try LogCursor(log.handle, ofLog: logCreated)
-    place.previous = try log.handle.acknowledged(name) ?? 0
-    if place.previous > 0 { try cursor.seek(to: place.previous.adding(clamping: 1)) }
+    place.previous = try log.handle.acknowledged(name)
+    if let previous = place.previous, previous > 0 {
+      try cursor.seek(to: previous.adding(clamping: 1))
+    }
     place.cursor = cursor
     return cursor
   }
@@ -192,13 +194,15 @@ extension MessageLog {
     try LogFile.validate(consumer: name)
     let created = handle.opener.created
     if try handle.acknowledged(name) == nil, !isReader {
-      try handle.acknowledge(name, through: 0, ofLog: created)
+      // What is gone already, the consumer does not miss.
+      let oldest = try handle.statistics().oldestSequence ?? handle.nextSequence()
+      try handle.acknowledge(name, through: oldest.subtracting(clamping: 1), ofLog: created)
     }
     return LogConsumer(name: name, log: self, ofLog: created)
   }
 
   /// The names of all consumers that have a slot, with the number of the last message
-  /// each has acknowledged; 0 if none was.
+  /// each has acknowledged, as ``LogConsumer/acknowledged``.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(consumer slots).
