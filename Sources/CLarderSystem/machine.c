@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__APPLE__)
 #include <sys/random.h>
@@ -197,6 +198,33 @@ bool larder_os_has_arm_crc32(void) {
 #else
     return false;
 #endif
+}
+
+#if defined(__linux__)
+/** The number in a file; UINT64_MAX if there is no such file, or no number in it. */
+static uint64_t limit_in(const char *path) {
+    char text[24] = {0};
+    int file;
+    if (larder_os_descriptor_open(AT_FDCWD, path, O_RDONLY, 0, &file)) return UINT64_MAX;
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    uint64_t bytes = got > 0 ? strtoull(text, NULL, 10) : 0;
+    return bytes > 0 ? bytes : UINT64_MAX;
+}
+#endif
+
+uint64_t larder_os_memory_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+#if defined(__linux__)
+    const char *limits[] = {"/sys/fs/cgroup/memory.max",
+                            "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        uint64_t limit = limit_in(limits[i]);
+        if (limit < bytes) bytes = limit;
+    }
+#endif
+    return bytes;
 }
 
 uint32_t larder_os_user(void) { return (uint32_t)geteuid(); }

@@ -41,4 +41,8 @@ bool larder_os_mutex_is_held(const void *mutex);
 
 #pragma GCC visibility pop
 
+/** How many bytes of memory the process may use: the machine's, or what its control group allows if
+    that is less; 0 if nobody knows. Reads two files. */
+uint64_t larder_os_memory_bytes(void);
+
 #endif

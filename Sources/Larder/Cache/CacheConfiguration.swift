@@ -7,7 +7,6 @@ public import LarderCore
 /// ```swift
 /// var configuration = CacheConfiguration<String, Data>()
 /// configuration.memory.costLimit = 64 << 20
-/// configuration.memory.cost = { _, data in data.count }
 /// configuration.disk.costLimit = 1 << 30
 /// configuration.expiration = .days(30)
 /// let images = try Cache(name: "images", configuration: configuration)
@@ -18,8 +17,14 @@ public struct CacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sen
   /// A name for people; nil, the default, is the disk's, else the last part of the path.
   public var name: String?
 
-  /// The memory's part.
-  public var memory = MemoryCacheConfiguration<Key, Value>()
+  /// The memory's part. By default its ``LarderCore/MemoryCacheConfiguration/costLimit`` is a
+  /// sixteenth of the memory that the process may use: of the machine's, or of its control group's
+  /// if that is less.
+  public var memory = {
+    var memory = MemoryCacheConfiguration<Key, Value>()
+    memory.costLimit = MemoryCacheConfiguration<Key, Value>.shareOfMemory
+    return memory
+  }()
 
   /// The disk's part.
   public var disk = DiskCacheConfiguration<Key, Value>()

@@ -7,7 +7,7 @@ import Synchronization
 extension MemoryCache {
   @inlinable
   func weigh(_ key: Key, _ value: Value, _ cost: Int?) -> UInt64 {
-    UInt64(max(0, cost ?? costOfEntry?(key, value) ?? 0))
+    UInt64(max(0, cost ?? costOfEntry?(key, value) ?? MemoryLayout<Entry>.size))
   }
 
   /// The candidate that has this key: the first one, or one of those that follow.

@@ -54,6 +54,8 @@ extension MemoryCache {
     }
     if let entry = matchLocked(key, candidate, &probe, &removedEntries) {
       if keeps { kept = entry.pointee.value }
+      // What was said with the value counts as long as nobody says anything else.
+      let keepsCost = measures && weigh(entry, &probe) != index.cost(&probe)
       // The entry has no value until the body is done.
       let place = place(ofValueIn: entry)
       var value: Value? = place.move()
@@ -61,7 +63,8 @@ extension MemoryCache {
         if superseded != nil { stored = value }
         if let changed = value.take() {
           place.initialize(to: changed)
-          index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
+          let weight = keepsCost ? index.cost(&probe) : weigh(entry, &probe)
+          index.rewrite(&probe, cost: cost.map(Self.weight) ?? weight)
           if index.hasTerms { setTerms(entry, nil) }
           if let expiration = own(expiration, entry) { live(expiration, &probe, &removedEntries) }
         } else {

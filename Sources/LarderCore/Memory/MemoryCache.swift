@@ -57,6 +57,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// False if not even an empty index could be made: then nothing is stored.
   @usableFromInline let canStore: Bool
   @usableFromInline let costOfEntry: (@Sendable (Key, Value) -> Int)?
+  /// Whether that is what an entry takes, and nobody's own idea of it.
+  @usableFromInline let measures: Bool
   /// How long values are kept after they have expired, in nanoseconds.
   @usableFromInline let grace: Int64
   @usableFromInline let lives: EntryExpiration<Key, Value>
@@ -99,7 +101,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     self.index = index
     self.host = host
     policy = configuration.policy
-    costOfEntry = configuration.cost
+    costOfEntry = configuration.cost ?? Self.measure
+    measures = configuration.cost == nil
     grace = max(0, configuration.staleIfError?.inNanoseconds ?? 0)
     index.setGrace(grace)
     loads = MemoryLoads(configuration)

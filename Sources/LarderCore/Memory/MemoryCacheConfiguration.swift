@@ -6,7 +6,6 @@
 /// ```swift
 /// var configuration = MemoryCacheConfiguration<URL, Data>()
 /// configuration.costLimit = 64 << 20
-/// configuration.cost = { _, data in data.count }
 /// configuration.expiration = .seconds(600)
 /// let pages = MemoryCache(configuration)
 /// ```
@@ -23,8 +22,9 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// default: no limit.
   public var countLimit = Int.max
 
-  /// The most that the entries cost together. 0 and less: only entries that cost
-  /// nothing. `Int.max`, the default: no limit.
+  /// The most that the entries cost together, in bytes unless ``cost`` counts something else. 0
+  /// and less: only entries that cost nothing. `Int.max`, the default: no limit; in a cache of
+  /// several tiers, a sixteenth of the memory that the process may use.
   public var costLimit = Int.max
 
   /// How long entries live that are stored without an expiration of their own;
@@ -43,7 +43,12 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// upon one or something is stored.
   public var autoTrimInterval: Duration = .seconds(5)
 
-  /// Tells what an entry costs that is stored without saying so; nil, the default: 0.
+  /// Tells what an entry costs that is stored without saying so; nil, the default: the bytes of
+  /// key and value, and those that a `Data`, a `String` or an array has beside itself.
+  ///
+  /// What other values refer to is not known: of a class it is the eight bytes of the reference,
+  /// and of an array of strings what the array itself has. There a limit of cost wants this
+  /// function.
   ///
   /// Called before the cache is locked, but for updates: there it is called while the
   /// cache is locked, and must not use it.

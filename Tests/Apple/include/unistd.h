@@ -12,6 +12,7 @@
 
 #define _SC_PAGESIZE 29
 #define _SC_NPROCESSORS_ONLN 58
+#define _SC_PHYS_PAGES 200
 
 __attribute__((availability(watchos, unavailable), availability(tvos, unavailable))) pid_t
 fork(void);

@@ -45,7 +45,7 @@ struct MemoryCacheEnumerationTests {
   @Test func entriesTellAllAboutThem() {
     let cache = MemoryCache<Int, String>(policy: .lru, countLimit: 10)
     cache.set("one", forKey: 1, cost: 5)
-    cache.set("two", forKey: 2)
+    cache.set("two", forKey: 2, cost: 0)
     #expect(cache.pin(2))
     #expect(
       cache.entries(.leastRecentFirst) == [

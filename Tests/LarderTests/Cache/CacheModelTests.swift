@@ -40,6 +40,7 @@ struct CacheModelTests {
       var configuration = CacheConfiguration<String, String>()
       configuration.clock = clock.clock
       configuration.memory.countLimit = 20
+      configuration.memory.cost = { _, _ in 0 }
       configuration.disk.inlineThreshold = 64
       configuration.disk.journalCapacity = 1 << 18
       configuration.disk.autoTrimInterval = .zero

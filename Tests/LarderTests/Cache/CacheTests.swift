@@ -19,6 +19,14 @@ struct CacheTests {
     #expect(try cache.value(forKey: 2) == nil)
   }
 
+  @Test func memoryHasALimitByDefault() throws {
+    let limit = CacheConfiguration<Int, String>().memory.costLimit
+    let memory = ProcessInfo.processInfo.physicalMemory
+    #expect(limit > 0 && UInt64(limit) <= memory / 16)
+    #expect(makeTieredCache(FakeTier<Int, String>()).memoryCache.costLimit == limit)
+    #expect(MemoryCache<Int, String>().costLimit == .max)
+  }
+
   @Test(arguments: [false, true])
   func whatIsOnlyInTheTierIsBroughtIntoMemory(local: Bool) throws {
     let tier = FakeTier<Int, String>()

@@ -18,7 +18,7 @@ struct CacheUseTests {
     _ change: (inout CacheConfiguration<Int, Data>) -> Void
   ) throws -> (Cache<Int, Data>, DiskCache<Int, Data>) {
     var configuration = CacheConfiguration<Int, Data>()
-    configuration.disk.flushInterval = .zero
+    configuration.disk.checkpointInterval = .zero
     configuration.disk.syncInterval = .zero
     change(&configuration)
     let cache = try Cache(path: path, configuration: configuration)
@@ -113,15 +113,15 @@ struct CacheUseTests {
     let (cache, disk) = try open {
       $0.clock = clock.clock
       $0.disk.autoTrimInterval = .zero
-      $0.disk.flushInterval = .milliseconds(5)
+      $0.disk.checkpointInterval = .milliseconds(5)
     }
     try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(10)))
     try disk.checkpoint()
     for _ in 1...3 {
       clock.advance(6)
-      let flushes = try disk.statistics.flushes
+      let flushes = try disk.statistics.checkpoints
       #expect(try cache.value(forKey: 1) != nil)
-      try blockUntil { try disk.statistics.flushes != flushes }
+      try blockUntil { try disk.statistics.checkpoints != flushes }
       clock.advance(1)
       #expect(try disk.peek(forKey: 1) != nil)
     }
@@ -151,13 +151,13 @@ struct CacheUseTests {
   @Test func readsOfTheDiskReachItWithoutAWrite() throws {
     let (cache, disk) = try open {
       $0.disk.countLimit = 100
-      $0.disk.flushInterval = .milliseconds(5)
+      $0.disk.checkpointInterval = .milliseconds(5)
     }
     for key in 1...5 { try disk.set(value(key), forKey: key) }
     try disk.checkpoint()
-    let flushes = try disk.statistics.flushes
+    let flushes = try disk.statistics.checkpoints
     #expect(try disk.value(forKey: 1) != nil)
-    try blockUntil { try disk.statistics.flushes != flushes }
+    try blockUntil { try disk.statistics.checkpoints != flushes }
     let copy = directory.file("copy").path
     try FileManager.default.copyItem(atPath: path, toPath: copy)
     let copied = try DiskCache<Int, Data>(path: copy)

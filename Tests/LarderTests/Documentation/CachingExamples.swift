@@ -23,7 +23,6 @@ import Testing
     // Example: cost
     var configuration = MemoryCacheConfiguration<String, Data>()
     configuration.costLimit = 64 << 20
-    configuration.cost = { _, data in data.count }
     let images = MemoryCache(configuration)
 
     images["logo"] = logo

