@@ -40,7 +40,8 @@ struct LarderCommand: ParsableCommand {
     _ = signal(SIGPIPE, SIG_IGN)
     let code = exitCode { try run() }
     let closing = exitCode { try StandardOutput.close() }
-    Foundation.exit(closing == 0 ? code : closing)
+    let told = code == 0 && ToolExit.hasLosses ? ToolExit.damage : code
+    Foundation.exit(closing == 0 ? told : closing)
   }
 
   private static func run() throws {

@@ -84,7 +84,7 @@ struct ArchiveScan {
       readsAll = false
       return
     }
-    let order: DiskCacheOrder = isDescending && sort.isEmpty ? .byKeyDescending : .byKey
+    let order: StoreOrder = isDescending && sort.isEmpty ? .byKeyDescending : .byKey
     do {
       try archive.forEachEntry(.all, order: order) { try take($0, keys, print) }
     } catch let error as LarderError where error.code == .damaged {

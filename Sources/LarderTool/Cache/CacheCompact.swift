@@ -32,6 +32,7 @@ struct CacheCompact: ParsableCommand {
 
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
+    try CacheFolder.tellLosses(of: folder)
     let sizes = try EntryProgress.run("compacting", isShown: !quiet) {
       try RawCache.compact(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
     }

@@ -7,7 +7,7 @@ import LarderLogTool
 /// What every `stat` shows of a folder.
 struct CacheFigures {
   let folder: String
-  let statistics: DiskCacheStatistics
+  let statistics: StoreStatistics
   let kind: StoreKind
   private let count: Int
   private let cost: Int
@@ -78,7 +78,7 @@ struct CacheFigures {
             + (s.journalSize > 0 ? " of \(Quantity.bytes(s.journalSize))" : "")
         ),
         ("last version", Quantity.count(s.lastVersion)),
-        ("in the index to", Quantity.count(s.flushedVersion)),
+        ("in the index to", Quantity.count(s.indexedVersion)),
         ("on the disk to", Quantity.count(s.syncedVersion)),
         ("open in", s.writerProcess.map { "process \($0)" } ?? "no process that writes"),
       ] + more + [
@@ -110,7 +110,7 @@ struct CacheFigures {
     object.add("dataSize", s.dataSize)
     object.add("dataSizeInUse", s.dataSizeInUse)
     object.add("lastVersion", s.lastVersion)
-    object.add("flushedVersion", s.flushedVersion)
+    object.add("flushedVersion", s.indexedVersion)
     object.add("syncedVersion", s.syncedVersion)
     object.add("writerProcess", s.writerProcess)
     fields(&object)

@@ -13,10 +13,14 @@ enum CacheFolder {
   private static let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
 
   /// Opens the cache for reading only, while whoever has it goes on.
-  static func read(_ path: String) throws -> RawCache {
+  ///
+  /// - Parameter tells: Whether writes that are lost are told here.
+  static func read(_ path: String, tells: Bool = true) throws -> RawCache {
     try StandardStreams.requireOutput(outside: path)
     do {
-      return try openForReading(path)
+      let cache = try openForReading(path)
+      if tells { try tellLosses(of: cache) }
+      return cache
     } catch let error as LarderError where error.errno == ENOENT {
       // What is missing may be the folder or what it should hold.
       guard FileManager.default.fileExists(atPath: path) else { throw error }
@@ -40,7 +44,25 @@ enum CacheFolder {
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.mustExist = !creates
     configuration.trustsOtherUsers = others.areTrusted
-    return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
+    let cache = try RawCache(
+      path: path, coder: coder, keyCoder: .data, configuration: configuration)
+    try tellLosses(of: cache)
+    return cache
+  }
+
+  /// Tells what opening found to be lost: once the cache was open for writing, nothing else does.
+  private static func tellLosses(of cache: RawCache) throws {
+    let lost = try cache.recovery.lost
+    if lost == 0 { return }
+    StandardError.note(
+      "\(cache.path): at least \(Quantity.count(lost, "write")) \(lost == 1 ? "is" : "are") lost; "
+        + "entries may be missing, or older than they were")
+    ToolExit.noteLosses()
+  }
+
+  /// The same, before something that opens the cache for writing and does not say.
+  static func tellLosses(of path: String) throws {
+    if let cache = try? openForReading(path) { try tellLosses(of: cache) }
   }
 
   /// Runs what needs a cache for itself, and says which process has it open, if one does.

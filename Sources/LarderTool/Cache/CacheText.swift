@@ -13,12 +13,12 @@ enum CacheText {
   }
 
   /// What is intact: `1,000 intact entries of 12.3 KiB`.
-  static func intact(_ report: DiskCacheReport) -> String {
+  static func intact(_ report: StoreReport) -> String {
     entries(report.intact, "intact") + " of \(Quantity.bytes(report.intactBytes))"
   }
 
   /// What is wrong, one finding a line; empty if nothing is.
-  static func findings(_ report: DiskCacheReport) -> [String] {
+  static func findings(_ report: StoreReport) -> [String] {
     var findings: [String] = []
     if report.damaged > 0 { findings.append(entries(report.damaged, "damaged")) }
     if report.uncertain > 0 {
@@ -53,7 +53,7 @@ enum CacheText {
     throw ExitCode(ToolExit.damage)
   }
 
-  static func add(_ report: DiskCacheReport, to object: inout JSONObject) {
+  static func add(_ report: StoreReport, to object: inout JSONObject) {
     object.add("isIntact", report.isIntact)
     object.add("intact", report.intact)
     object.add("intactBytes", report.intactBytes)

@@ -31,10 +31,10 @@ struct CacheVerify: ParsableCommand {
   var quiet = false
 
   func run() throws {
-    let report: DiskCacheReport
+    let report: StoreReport
     let writer: Int?
     do {
-      let cache = try CacheFolder.read(folder)
+      let cache = try CacheFolder.read(folder, tells: false)
       writer = try cache.statistics.writerProcess
       report = try EntryProgress.run("verifying", noun: "entry", isShown: !quiet) {
         try cache.verify(progress: $0)

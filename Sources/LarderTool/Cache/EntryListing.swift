@@ -56,7 +56,7 @@ struct EntryListing: ParsableArguments {
   ) throws {
     let selection: DiskCacheSelection<Data> =
       try prefix.map { .prefix(try keys.bytes($0)) } ?? .all
-    let order: DiskCacheOrder =
+    let order: StoreOrder =
       recency
       ? (reverse ? .mostRecentFirst : .leastRecentFirst) : (reverse ? .byKeyDescending : .byKey)
     var output = StandardOutput()

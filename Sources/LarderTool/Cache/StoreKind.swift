@@ -11,7 +11,7 @@ enum StoreKind: Equatable, Sendable {
   /// An archive; the number stands for the name of its coder, the version is that of its schema.
   case archive(coder: UInt16, version: Int)
 
-  init(_ statistics: DiskCacheStatistics) {
+  init(_ statistics: StoreStatistics) {
     let number = statistics.contentFormat
     if let archive = ArchiveFormat(number: number) {
       self = .archive(coder: archive.coder, version: Int(archive.version))

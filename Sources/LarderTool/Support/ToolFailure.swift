@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 package import LarderCore
+import Synchronization
 
 /// A failure of the tool's own: an input it cannot read, an output it cannot write. Failures of a
 /// log are `LarderError`s.
@@ -28,6 +29,12 @@ extension LarderError {
 
 /// The tool's exit codes, as its help states them. Wrong usage is 64, by the argument parser.
 package enum ToolExit {
+  /// Whether something was lost of which nothing but a note could tell: then a command that went
+  /// well ends with ``damage`` all the same.
+  package static var hasLosses: Bool { losses.load(ordering: .relaxed) }
+  package static func noteLosses() { losses.store(true, ordering: .relaxed) }
+  private static let losses = Atomic(false)
+
   /// Something is damaged or was lost; a claim of the demo was not seen to hold.
   package static let damage: Int32 = 1
   /// `--grep` matched nothing, as with grep(1).
