@@ -50,7 +50,7 @@
     /// | `countLimit` | entries |
     /// | `costLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
     /// | `expiration` | a duration after the write, or `never` |
-    /// | `autoTrimInterval`, `flushInterval`, `syncInterval`, `keepsExpired` | durations |
+    /// | `autoTrimInterval`, `checkpointInterval`, `syncInterval`, `keepsExpired` | durations |
     /// | `durability` | `process` or `power` |
     /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
     ///
@@ -67,7 +67,7 @@
       set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&expiration, try config.expiration("expiration"))
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
-      set(&flushInterval, try config.duration(forKey: "flushInterval"))
+      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
       set(&syncInterval, try config.duration(forKey: "syncInterval"))
       set(&keepsExpired, try config.duration(forKey: "keepsExpired"))
       set(&durability, try config.durability("durability"))
@@ -128,7 +128,7 @@
     /// | `expiration` | a duration after the write, or `never` |
     /// | `keyRule` | `any`, `diskLruCache` or `swiftyCache` |
     /// | `readingDamage` | `asError` or `asMiss` |
-    /// | `autoTrimInterval`, `flushInterval`, `syncInterval` | durations |
+    /// | `autoTrimInterval`, `checkpointInterval`, `syncInterval` | durations |
     /// | `durability` | `process` or `power` |
     /// | `tracksUse`, `isReadOnly`, `trustsOtherUsers` | `true` or `false` |
     ///
@@ -152,7 +152,7 @@
         &readingDamage,
         try config.choice("readingDamage", [("asError", .asError), ("asMiss", .asMiss)]))
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
-      set(&flushInterval, try config.duration(forKey: "flushInterval"))
+      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
       set(&syncInterval, try config.duration(forKey: "syncInterval"))
       set(&durability, try config.durability("durability"))
       set(&tracksUse, try config.truth("tracksUse"))

@@ -131,7 +131,7 @@
     }
 
     /// nil in nil: the store is closed.
-    private static func whole(_ statistics: DiskCacheStatistics??) -> StoreSource.Figures {
+    private static func whole(_ statistics: StoreStatistics??) -> StoreSource.Figures {
       guard let statistics else { return .gone }
       guard let statistics else { return [] }
       return .some(
@@ -142,15 +142,15 @@
     }
 
     private static func contents(
-      of disk: DiskCacheStatistics, tier: String
+      of disk: StoreStatistics, tier: String
     ) -> [StoreFigure] {
       [
         .counter("evictions", disk.evicted, tier, cause: "limit"),
         .counter("evictions", disk.expired, tier, cause: "expired"),
         .counter("damaged", disk.damaged, tier),
-        .counter("flushes", disk.flushes, tier),
-        .counter("flush_failures", disk.flushFailures, tier),
-        .counter("flush_nanoseconds", UInt64(clamping: disk.flushTime.inNanoseconds), tier),
+        .counter("flushes", disk.checkpoints, tier),
+        .counter("flush_failures", disk.checkpointFailures, tier),
+        .counter("flush_nanoseconds", UInt64(clamping: disk.checkpointTime.inNanoseconds), tier),
         .gauge("entries", disk.count, tier), .gauge("cost", disk.cost, tier),
         .gauge("bytes", disk.logSize + disk.dataSize, tier),
         .gauge("live_bytes", disk.liveSize, tier),

@@ -17,7 +17,7 @@ struct ArchivePlace {
   ) -> ArchiveConfiguration {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     change(&configuration)
     return configuration

@@ -28,6 +28,32 @@ import Testing
   }
 
   @available(*, deprecated)
+  @Test func figuresAndSettingsHaveTheirOldNames() throws {
+    var configuration = DiskCacheConfiguration<Int, String>()
+    configuration.flushInterval = .zero
+    #expect(configuration.checkpointInterval == .zero && configuration.flushInterval == .zero)
+    var archive = ArchiveConfiguration()
+    archive.flushInterval = .seconds(2)
+    #expect(archive.checkpointInterval == .seconds(2) && archive.flushInterval == .seconds(2))
+    var entries = EntryCacheConfiguration()
+    entries.flushInterval = .seconds(3)
+    #expect(entries.checkpointInterval == .seconds(3) && entries.flushInterval == .seconds(3))
+    let disk = try DiskCache<Int, String>(
+      path: directory.file("disk").path, configuration: configuration)
+    try disk.set("one", forKey: 1)
+    try disk.checkpoint()
+    let statistics: DiskCacheStatistics = try disk.statistics
+    #expect(statistics.flushes == statistics.checkpoints && statistics.flushes > 0)
+    #expect(statistics.flushFailures == 0)
+    #expect(statistics.flushTime == statistics.checkpointTime)
+    #expect(statistics.flushedVersion == statistics.indexedVersion)
+    let report: DiskCacheReport = try disk.verify()
+    #expect(report.isIntact)
+    let order = DiskCacheOrder.byKeyDescending
+    #expect(try disk.keys(order: order) == [1])
+  }
+
+  @available(*, deprecated)
   @Test func theSameAwaited() async throws {
     let disk = try DiskCache<Int, String>(path: directory.file("disk").path)
     try await disk.set("one", forKey: 1)

@@ -106,7 +106,7 @@
         ("costLimit", ConfigValue(.stringArray(["1", "2"]), isSecret: false)),
         ("countLimit", "many"), ("countLimit", -1), ("countLimit", true),
         ("expiration", "60"), ("expiration", 60), ("expiration", "30m1h"), ("expiration", "-5s"),
-        ("flushInterval", "soon"), ("flushInterval", true), ("durability", "diamond"),
+        ("checkpointInterval", "soon"), ("checkpointInterval", true), ("durability", "diamond"),
         ("durability", 1), ("tracksUse", "maybe"), ("tracksUse", 7),
       ] as [(String, ConfigValue)])
     func nonsenseIsAnErrorThatNamesTheKey(key: String, value: ConfigValue) throws {

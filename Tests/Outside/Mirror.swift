@@ -19,7 +19,7 @@ enum Mirror {
   private static func configuration(isReadOnly: Bool) -> DiskCacheConfiguration<Int, String> {
     var configuration = DiskCacheConfiguration<Int, String>()
     configuration.isReadOnly = isReadOnly
-    configuration.flushInterval = .milliseconds(20)
+    configuration.checkpointInterval = .milliseconds(20)
     return configuration
   }
 

@@ -53,15 +53,15 @@ enum Sessions {
   private static func readAlone(_ session: Session) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.countLimit = 1000
-    configuration.flushInterval = .milliseconds(100)
+    configuration.checkpointInterval = .milliseconds(100)
     let path = session.path("read")
     let cache = try DiskCache(path: path, configuration: configuration)
     for key in 0..<1000 { try cache.set(Data([1]), forKey: key) }
     try cache.checkpoint()
-    let before = try cache.statistics.flushes
+    let before = try cache.statistics.checkpoints
     for key in 0..<100 { _ = try cache.value(forKey: key) }
     let deadline = Deadline(seconds: 30)
-    while try cache.statistics.flushes == before, !deadline.isOver {
+    while try cache.statistics.checkpoints == before, !deadline.isOver {
       Thread.sleep(forTimeInterval: 0.01)
     }
     // As after a kill: what a copy has is what is in the files.

@@ -24,7 +24,7 @@ extension Archive {
   /// How many encoded bytes all elements have together.
   ///
   /// Never more than ``maximumDiskSize``. What keys, indexes and the files themselves take is
-  /// not part of it: see ``DiskCacheStatistics/dataSize``.
+  /// not part of it: see ``StoreStatistics/dataSize``.
   ///
   /// - Throws: As ``count``.
   /// - Complexity: As ``count``.

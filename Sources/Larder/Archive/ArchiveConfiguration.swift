@@ -38,7 +38,7 @@ public struct ArchiveConfiguration: Sendable {
   /// How long a write or a noted read waits for a checkpoint; 5 seconds by default. Writes
   /// alone wait longer while more come and those that wait are less than half of what the
   /// index holds. 0 and less: until ``journalCapacity`` asks for it.
-  public var flushInterval: Duration = .seconds(5)
+  public var checkpointInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a
   /// durability of `.process`; 1 second by default. 0 and less: until the next checkpoint.
@@ -121,7 +121,7 @@ public struct ArchiveConfiguration: Sendable {
     options.tracksAccess = true
     options.journalCapacity = journalCapacity
     options.inlineThreshold = inlineThreshold
-    options.flushInterval = flushInterval
+    options.checkpointInterval = checkpointInterval
     options.syncInterval = syncInterval
     options.trimInterval = autoTrimInterval
     options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max

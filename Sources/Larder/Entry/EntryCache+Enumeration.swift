@@ -16,7 +16,7 @@ extension EntryCache {
   /// - Throws: `.decoding` (there are keys of another type), `.damaged` (an entry, or the index,
   ///   unless ``EntryCacheConfiguration/readingDamage`` leaves such entries out), `.closed`, `.io`.
   /// - Complexity: O(log n + entries listed).
-  public func keys(order: DiskCacheOrder = .byKey, limit: Int = .max) throws -> [Key] {
+  public func keys(order: StoreOrder = .byKey, limit: Int = .max) throws -> [Key] {
     try list(order, limit) { try keyCoder.decode($0.key) }
   }
 
@@ -29,7 +29,7 @@ extension EntryCache {
   /// - Throws: As `keys(order:limit:)`.
   /// - Complexity: O(log n + entries listed). Values in files are not touched.
   public func infos(
-    order: DiskCacheOrder = .byKey, limit: Int = .max
+    order: StoreOrder = .byKey, limit: Int = .max
   ) throws -> [EntryInfo<Key>] {
     let limits = store.limits.withLock { $0 }
     return try list(order, limit) { entry in
@@ -72,7 +72,7 @@ extension EntryCache {
   }
 
   private func list<Element>(
-    _ order: DiskCacheOrder, _ limit: Int, _ body: (StoreEntry) throws -> Element?
+    _ order: StoreOrder, _ limit: Int, _ body: (StoreEntry) throws -> Element?
   ) throws -> [Element] {
     var selection = StoreSelection(order)
     selection.isWithoutValues = true
@@ -99,7 +99,7 @@ extension EntryCache {
   /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func keys(
-    order: DiskCacheOrder = .byKey, limit: Int = .max
+    order: StoreOrder = .byKey, limit: Int = .max
   ) async throws -> [Key] {
     try await store.executor.run { try self.keys(order: order, limit: limit) }
   }
@@ -114,7 +114,7 @@ extension EntryCache {
   /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func infos(
-    order: DiskCacheOrder = .byKey, limit: Int = .max
+    order: StoreOrder = .byKey, limit: Int = .max
   ) async throws -> [EntryInfo<Key>] {
     try await store.executor.run { try self.infos(order: order, limit: limit) }
   }

@@ -15,7 +15,7 @@ extension EntryCache {
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws -> DiskCacheReport {
+  ) throws -> StoreReport {
     var (isIntact, report) = try store.handle.verify(progress: progress)
     var selection = StoreSelection()
     selection.isWithoutValues = true
@@ -26,7 +26,7 @@ extension EntryCache {
       report.damaged += 1
       isIntact = false
     }) {}
-    return DiskCacheReport(report, isIntact: isIntact)
+    return StoreReport(report, isIntact: isIntact)
   }
 
   // MARK: - On a thread of the cache's own
@@ -41,7 +41,7 @@ extension EntryCache {
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> DiskCacheReport {
+  ) async throws -> StoreReport {
     try await store.executor.runCancellable { goesOn in
       try self.verify { goesOn() && (progress?($0, $1) ?? true) }
     }

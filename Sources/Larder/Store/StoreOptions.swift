@@ -21,7 +21,7 @@ struct StoreOptions: Sendable {
   var journalCapacity: UInt64 = StoreDefaults.journalCapacity
   var inlineThreshold = StoreDefaults.inlineThreshold
   /// nil: only when too much waits.
-  var flushInterval: Duration?
+  var checkpointInterval: Duration?
   /// nil: only with a flush.
   var syncInterval: Duration?
   /// nil: only when told.
@@ -65,7 +65,7 @@ struct StoreOptions: Sendable {
     options.key_form = UInt32(keyForm.rawValue)
     options.journal_bytes = journalCapacity
     options.inline_threshold_bytes = UInt64(max(0, inlineThreshold))
-    options.flush_interval_ns = Self.nanoseconds(flushInterval)
+    options.flush_interval_ns = Self.nanoseconds(checkpointInterval)
     options.sync_interval_ns = Self.nanoseconds(syncInterval)
     options.trim_interval_ns = Self.nanoseconds(trimInterval)
     options.grace_ns = Self.nanoseconds(grace)

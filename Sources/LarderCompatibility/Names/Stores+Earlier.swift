@@ -4,6 +4,60 @@ public import Larder
 
 // Names of earlier versions.
 
+@available(*, deprecated, renamed: "StoreStatistics")
+public typealias DiskCacheStatistics = StoreStatistics
+
+@available(*, deprecated, renamed: "StoreReport")
+public typealias DiskCacheReport = StoreReport
+
+@available(*, deprecated, renamed: "StoreOrder")
+public typealias DiskCacheOrder = StoreOrder
+
+extension StoreStatistics {
+  /// Checkpoints.
+  @available(*, deprecated, renamed: "checkpoints")
+  public var flushes: UInt64 { checkpoints }
+
+  /// Checkpoints that failed.
+  @available(*, deprecated, renamed: "checkpointFailures")
+  public var flushFailures: UInt64 { checkpointFailures }
+
+  /// How long all checkpoints took together.
+  @available(*, deprecated, renamed: "checkpointTime")
+  public var flushTime: Duration { checkpointTime }
+
+  /// The version of the last write that is in the index.
+  @available(*, deprecated, renamed: "indexedVersion")
+  public var flushedVersion: UInt64 { indexedVersion }
+}
+
+extension DiskCacheConfiguration {
+  /// How long a write waits for a checkpoint.
+  @available(*, deprecated, renamed: "checkpointInterval")
+  public var flushInterval: Duration {
+    get { checkpointInterval }
+    set { checkpointInterval = newValue }
+  }
+}
+
+extension EntryCacheConfiguration {
+  /// How long a write waits for a checkpoint.
+  @available(*, deprecated, renamed: "checkpointInterval")
+  public var flushInterval: Duration {
+    get { checkpointInterval }
+    set { checkpointInterval = newValue }
+  }
+}
+
+extension ArchiveConfiguration {
+  /// How long a write waits for a checkpoint.
+  @available(*, deprecated, renamed: "checkpointInterval")
+  public var flushInterval: Duration {
+    get { checkpointInterval }
+    set { checkpointInterval = newValue }
+  }
+}
+
 extension FolderStore {
   /// Runs a checkpoint.
   ///

@@ -66,7 +66,7 @@ struct ArchiveAsyncTests {
 
   @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
     let archive = try place.openPersons {
-      $0.flushInterval = .milliseconds(1)
+      $0.checkpointInterval = .milliseconds(1)
       $0.maximumMemorySize = 500
     }
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,7 +20,7 @@ struct ArchivePlace {
   ) -> ArchiveConfiguration {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 1 << 20
     configuration.clock = clock.clock

@@ -62,10 +62,10 @@ struct ArchiveLimitTests {
     try archive.upsert(ArchiveBlock(id: "200", size: 100))
     // Down to nine tenths, and one more.
     #expect(try archive.count == 91)
-    let flushes = try archive.statistics.flushes
+    let flushes = try archive.statistics.checkpoints
     for number in 201..<210 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     #expect(try archive.count == 100)
-    #expect(try archive.statistics.flushes == flushes)
+    #expect(try archive.statistics.checkpoints == flushes)
   }
 
   @Test func whatWasAccessedLeastRecentlyLeaves() throws {

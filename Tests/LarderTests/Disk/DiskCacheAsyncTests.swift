@@ -138,7 +138,7 @@ struct DiskCacheAsyncTests {
   }
 
   @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
-    let cache = try place.openText { $0.flushInterval = .milliseconds(1) }
+    let cache = try place.openText { $0.checkpointInterval = .milliseconds(1) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<50 {
         group.addTask {

@@ -272,7 +272,7 @@ struct DiskCacheEnumerationTests {
     #expect(try place.log.flip(bytes) == 1)
     try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))
     let rest = (1...20).filter { $0 != 10 }
-    for order in [DiskCacheOrder.byKey, .byKeyDescending, .leastRecentFirst, .mostRecentFirst] {
+    for order in [StoreOrder.byKey, .byKeyDescending, .leastRecentFirst, .mostRecentFirst] {
       for failure in [
         #expect(throws: LarderError.self, performing: { try cache.keys(order: order) }),
         #expect(throws: LarderError.self, performing: { try cache.infos(order: order) }),

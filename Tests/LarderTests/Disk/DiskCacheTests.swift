@@ -239,7 +239,7 @@ struct DiskCacheTests {
     let after = try cache.statistics
     #expect(after.lastVersion == before.lastVersion)
     #expect(after.journalSize == before.journalSize)
-    #expect(after.flushes == before.flushes)
+    #expect(after.checkpoints == before.checkpoints)
     #expect(after.hits - before.hits == 500)
   }
 }

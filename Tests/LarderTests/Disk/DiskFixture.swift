@@ -22,7 +22,7 @@ struct DiskPlace {
   ) throws -> DiskCache<Key, Value> {
     var configuration = DiskCacheConfiguration<Key, Value>()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 1 << 20
     configuration.clock = clock.clock

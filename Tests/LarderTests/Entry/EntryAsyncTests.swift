@@ -59,7 +59,7 @@ struct EntryAsyncTests {
   }
 
   @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
-    let cache = try place.open { $0.flushInterval = .milliseconds(1) }
+    let cache = try place.open { $0.checkpointInterval = .milliseconds(1) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<20 {
         group.addTask {

@@ -24,7 +24,7 @@ struct EntryConcurrencyTests {
   @Test func readersMeetOneVersionWhoeverWrites() throws {
     let cache = try place.open {
       $0.inlineThreshold = 200
-      $0.flushInterval = .milliseconds(1)
+      $0.checkpointInterval = .milliseconds(1)
       $0.byteLimit = 20_000
     }
     let failures = Locked<[String]>([])

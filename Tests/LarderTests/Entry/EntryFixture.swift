@@ -17,7 +17,7 @@ struct EntryPlace {
   var configuration: EntryCacheConfiguration {
     var configuration = EntryCacheConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 1 << 20
     configuration.clock = clock.clock

@@ -59,7 +59,7 @@ struct FolderTests {
   ) throws -> Archive<Note> {
     var configuration = ArchiveConfiguration()
     configuration.isReadOnly = isReadOnly
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     return try Archive(path: path, configuration: configuration)
   }
 

@@ -44,7 +44,7 @@ struct FolderUseTests {
 
   private func openCache() throws -> DiskCache<Int, String> {
     var configuration = DiskCacheConfiguration<Int, String>()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
     return try DiskCache(path: path, configuration: configuration)
@@ -52,7 +52,7 @@ struct FolderUseTests {
 
   private func openArchive() throws -> Archive<Note> {
     var configuration = ArchiveConfiguration()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
     return try Archive(path: path, configuration: configuration)
   }

@@ -19,7 +19,7 @@ import Testing
   private func open() throws -> DiskCache<String, Data> {
     var configuration = DiskCacheConfiguration<String, Data>()
     // Nothing is in the index until it is flushed here.
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
     return try DiskCache(path: folder.path, coder: .data, configuration: configuration)
   }

@@ -32,7 +32,7 @@ struct GrowingCache: GrowingStore {
 
   init(path: String, isReadOnly: Bool) throws {
     var configuration = DiskCacheConfiguration<String, Data>()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 4 << 30
     configuration.isReadOnly = isReadOnly
     cache = try DiskCache(path: path, configuration: configuration)
@@ -59,7 +59,7 @@ struct GrowingEntryCache: GrowingStore {
 
   init(path: String, isReadOnly: Bool) throws {
     var configuration = EntryCacheConfiguration()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 4 << 30
     configuration.isReadOnly = isReadOnly
     cache = try EntryCache(
@@ -105,7 +105,7 @@ struct GrowingArchive: GrowingStore {
 
   init(path: String, isReadOnly: Bool, indexes: Int) throws {
     var configuration = ArchiveConfiguration()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 4 << 30
     configuration.isReadOnly = isReadOnly
     let all: [ArchiveIndex<GrowingElement>] = [

@@ -32,7 +32,7 @@ struct ArchiveCommandTests {
   private func open(coder: Coder<User> = .cbor) throws -> Archive<User> {
     var configuration = ArchiveConfiguration()
     // What is read here has not been flushed.
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
     let archive = try Archive<User>(
       path: folder, coder: coder, indexes: [ArchiveIndex("age", \.age)],

@@ -48,7 +48,7 @@ struct CacheInUseTests {
 
   @Test func readingCommandsSeeWhatAWriterHasNotFlushed() throws {
     var configuration = DiskCacheConfiguration<String, Data>()
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     let writer = try DiskCache(path: cache, coder: .data, configuration: configuration)
     for number in 1...100 { try writer.set(Data("\(number)".utf8), forKey: "key \(number)") }
     try writer.set(Data(count: 50_000), forKey: "large")

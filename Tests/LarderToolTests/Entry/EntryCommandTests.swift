@@ -19,7 +19,7 @@ struct EntryCommandTests {
   private func open(version: Int = 7) throws -> EntryCache<String> {
     var configuration = EntryCacheConfiguration()
     // What is read here has not been flushed.
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
     return try EntryCache<String>(
       path: folder, valueCount: 2, version: version, configuration: configuration)

@@ -80,7 +80,7 @@ private struct ArchivePatient {
     var configuration = ArchiveConfiguration()
     configuration.inlineThreshold = threshold
     configuration.journalCapacity = 1 << 20
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     return configuration
   }

@@ -90,7 +90,7 @@ enum ArchiveModelFamily {
     configuration.maximumDiskSize = limit?.bytes
     configuration.inlineThreshold = dice.pick([0, 400, 20_480])
     configuration.journalCapacity = 1 << 20
-    configuration.flushInterval = dice.pick([.zero, .milliseconds(1)])
+    configuration.checkpointInterval = dice.pick([.zero, .milliseconds(1)])
     configuration.maximumMemorySize = dice.pick([.zero, 4.kilobytes, 1.megabytes])
     return try ArchiveSubject(path: path, way: way, plant: plant, configuration: configuration)
   }

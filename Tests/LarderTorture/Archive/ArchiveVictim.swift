@@ -9,7 +9,7 @@ struct ArchivePlan {
   let lanes: Int
   private let keysPerLane: Int
   private let threshold: Int
-  private let flushInterval: Duration
+  private let checkpointInterval: Duration
   private let changesIndexes: Bool
 
   init(_ orders: Orders) {
@@ -18,7 +18,7 @@ struct ArchivePlan {
     lanes = dice.between(1, 3)
     keysPerLane = dice.pick([15, 40, 120])
     threshold = dice.pick([0, 500, 4000, 20_480])
-    flushInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
+    checkpointInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
     changesIndexes = dice.oneIn(2)
   }
 
@@ -35,7 +35,7 @@ struct ArchivePlan {
     configuration.inlineThreshold = threshold
     // A small journal and short waits: flushes are under way most of the time.
     configuration.journalCapacity = 1 << 20
-    configuration.flushInterval = flushInterval
+    configuration.checkpointInterval = checkpointInterval
     return try ArchiveSubject(
       path: path, way: way(life: life), plant: orders.plant, configuration: configuration)
   }

@@ -77,7 +77,7 @@ private struct EntryPatient {
     var configuration = EntryCacheConfiguration()
     configuration.inlineThreshold = threshold
     configuration.journalCapacity = 256 << 10
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     return configuration
   }

@@ -13,7 +13,7 @@ struct EntryPlan {
   /// Bytes; `.max` for none.
   let limit: Int
   private let threshold: Int
-  private let flushInterval: Duration
+  private let checkpointInterval: Duration
 
   init(_ orders: Orders) {
     self.orders = orders
@@ -22,7 +22,7 @@ struct EntryPlan {
     valueCount = dice.between(1, 4)
     limit = dice.oneIn(4) ? dice.between(20_000, 200_000) : .max
     threshold = dice.pick([0, 500, 4000, 20_480])
-    flushInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
+    checkpointInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
   }
 
   var path: String { orders.folder + "/cache" }
@@ -33,7 +33,7 @@ struct EntryPlan {
     configuration.inlineThreshold = threshold
     // A small journal and short waits: flushes are under way most of the time.
     configuration.journalCapacity = 256 << 10
-    configuration.flushInterval = flushInterval
+    configuration.checkpointInterval = checkpointInterval
     return try EntrySubject(
       path: path, valueCount: valueCount, plant: orders.plant, configuration: configuration)
   }

@@ -45,7 +45,7 @@ struct EntryWorld {
     var configuration = EntryCacheConfiguration()
     configuration.inlineThreshold = dice.pick([0, 400, 20_480])
     configuration.journalCapacity = 1 << 20
-    configuration.flushInterval = dice.pick([.zero, .milliseconds(1)])
+    configuration.checkpointInterval = dice.pick([.zero, .milliseconds(1)])
     return configuration
   }
 

@@ -74,7 +74,7 @@ struct MigrationPlan {
   func open(_ change: (inout ArchiveConfiguration) -> Void = { _ in }) throws -> Archive<Third> {
     var configuration = ArchiveConfiguration()
     configuration.journalCapacity = 4 << 20
-    configuration.flushInterval = .milliseconds(20)
+    configuration.checkpointInterval = .milliseconds(20)
     change(&configuration)
     return try Archive(
       path: path,

@@ -70,7 +70,7 @@ private final class ArchiveTenant: Tenant {
   init(_ path: String, _ isReader: Bool, _ plant: Plant?) throws {
     var configuration = ArchiveConfiguration()
     configuration.isReadOnly = isReader
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20
@@ -122,7 +122,7 @@ private final class EntryTenant: Tenant {
   init(_ path: String, _ isReader: Bool, _ plant: Plant?) throws {
     var configuration = EntryCacheConfiguration()
     configuration.isReadOnly = isReader
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20
@@ -191,7 +191,7 @@ private final class CacheTenant: Tenant {
     var configuration = CacheConfiguration<Int, String>()
     configuration.keepsHotKeys = true
     configuration.disk.isReadOnly = isReader
-    configuration.disk.flushInterval = .zero
+    configuration.disk.checkpointInterval = .zero
     configuration.disk.syncInterval = .zero
     configuration.disk.autoTrimInterval = .zero
     configuration.disk.journalCapacity = 1 << 20
@@ -234,7 +234,7 @@ private final class DiskTenant: Tenant {
   init(_ path: String, _ isReader: Bool, _ scratch: String) throws {
     var configuration = DiskCacheConfiguration<Int, String>()
     configuration.isReadOnly = isReader
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20

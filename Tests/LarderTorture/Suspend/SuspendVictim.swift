@@ -11,13 +11,13 @@ struct SuspendPlan {
 
   let orders: Orders
   private let inlineThreshold: Int
-  private let flushInterval: Duration
+  private let checkpointInterval: Duration
 
   init(_ orders: Orders) {
     self.orders = orders
     var dice = Dice(orders, caseIndex: orders.caseIndex, salt: 1)
     inlineThreshold = dice.pick([0, 64, 1024])
-    flushInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
+    checkpointInterval = dice.pick([.milliseconds(1), .milliseconds(20), .zero])
   }
 
   func openLog() throws -> MessageLog<String> {
@@ -30,7 +30,7 @@ struct SuspendPlan {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.inlineThreshold = inlineThreshold
     configuration.journalCapacity = 1 << 20
-    configuration.flushInterval = flushInterval
+    configuration.checkpointInterval = checkpointInterval
     return try DiskCache(path: orders.folder + "/cache", coder: .data, configuration: configuration)
   }
 

@@ -59,7 +59,7 @@ extension DiskArea {
     ) { bench in
       let keys = Keys.integers(readCount)
       let ours = try integers(bench.freshFolder("cache")) {
-        $0.flushInterval = .zero
+        $0.checkpointInterval = .zero
         $0.journalCapacity = 256 << 20
       }
       try ours.fill(with: keys)

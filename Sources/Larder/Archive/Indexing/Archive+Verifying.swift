@@ -19,7 +19,7 @@ public struct ArchiveReport: Sendable, Hashable {
   /// by what the indexes give for it.
   public let isIntact: Bool
   /// What was found in the files: elements with their checksums, the index, the log.
-  public let files: DiskCacheReport
+  public let files: StoreReport
   /// Whether the indexes in the folder are those that the archive was opened with, and were
   /// compared with the elements.
   public let comparedIndexes: Bool
@@ -38,7 +38,7 @@ public struct ArchiveReport: Sendable, Hashable {
   ///
   /// - Parameter member: A member of ``files``.
   /// - Complexity: O(1).
-  public subscript<Value>(dynamicMember member: KeyPath<DiskCacheReport, Value>) -> Value {
+  public subscript<Value>(dynamicMember member: KeyPath<StoreReport, Value>) -> Value {
     files[keyPath: member]
   }
 }
@@ -86,7 +86,7 @@ extension Archive {
       if !compares { (differing, unindexed) = (0, 0) }
       return ArchiveReport(
         isIntact: isIntact && differing == 0 && unindexed == 0 && misplaced == 0,
-        files: DiskCacheReport(raw, isIntact: isIntact), comparedIndexes: compares,
+        files: StoreReport(raw, isIntact: isIntact), comparedIndexes: compares,
         differing: differing, unindexed: unindexed, misplaced: misplaced,
         undecodable: undecodable)
     }

@@ -11,7 +11,7 @@ extension DiskCache {
   /// - Returns: What is wrong with the first entry that was left out because it is damaged, if the
   ///   body did not say no.
   package func forEachInfo(
-    _ selection: DiskCacheSelection<Key>, order: DiskCacheOrder,
+    _ selection: DiskCacheSelection<Key>, order: StoreOrder,
     _ body: (DiskCacheInfo<Key>) throws -> Bool
   ) throws -> LarderError? {
     let limits = currentLimits

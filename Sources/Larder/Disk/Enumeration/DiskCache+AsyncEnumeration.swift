@@ -12,7 +12,7 @@ extension DiskCache {
   ///   `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func keys(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) async throws -> [Key] {
     try await executor.run { try self.keys(selection, order: order, limit: limit) }
@@ -30,7 +30,7 @@ extension DiskCache {
   ///   `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func infos(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) async throws -> [DiskCacheInfo<Key>] {
     try await executor.run { try self.infos(selection, order: order, limit: limit) }
@@ -47,7 +47,7 @@ extension DiskCache {
   ///   `.decoding`, `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed), and what decoding takes.
   public func entries(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) async throws -> [DiskCacheEntry<Key, Value>] {
     try await executor.run { try self.entries(selection, order: order, limit: limit) }
@@ -64,7 +64,7 @@ extension DiskCache {
   ///   closure throws; `.damaged` behind the last entry that is intact.
   /// - Complexity: O(log n + entries), and what decoding takes.
   public func forEachEntry(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     _ body: @escaping @Sendable (DiskCacheEntry<Key, Value>) throws -> Bool
   ) async throws {
     try await executor.runCancellable { goesOn in

@@ -16,7 +16,7 @@ extension DiskCache {
   ///   `.decoding` (there are keys of another type), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + entries listed).
   public func keys(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) throws -> [Key] {
     try list(selection, order, limit, withValues: false) { try keyCoder.decode($0.key) }
@@ -32,7 +32,7 @@ extension DiskCache {
   /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed). Values in files are not touched.
   public func infos(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) throws -> [DiskCacheInfo<Key>] {
     let limits = currentLimits
@@ -52,7 +52,7 @@ extension DiskCache {
   /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed), and what decoding takes.
   public func entries(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     limit: Int = .max
   ) throws -> [DiskCacheEntry<Key, Value>] {
     let limits = currentLimits
@@ -72,7 +72,7 @@ extension DiskCache {
   ///   entry that is intact, if the closure went on until then.
   /// - Complexity: O(log n + entries), and what decoding takes.
   public func forEachEntry(
-    _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
+    _ selection: DiskCacheSelection<Key> = .all, order: StoreOrder = .byKey,
     _ body: (DiskCacheEntry<Key, Value>) throws -> Bool
   ) throws {
     let limits = currentLimits
@@ -112,7 +112,7 @@ extension DiskCache {
   }
 
   private func list<Element>(
-    _ selection: DiskCacheSelection<Key>, _ order: DiskCacheOrder, _ limit: Int,
+    _ selection: DiskCacheSelection<Key>, _ order: StoreOrder, _ limit: Int,
     withValues: Bool, _ body: (inout StoreEntry) throws -> Element
   ) throws -> [Element] {
     var elements: [Element] = []
@@ -130,7 +130,7 @@ extension DiskCache {
   /// - Returns: Else what is wrong with the first entry that was left out because it is damaged, if
   ///   the body did not say no.
   func forEachStored(
-    _ selection: DiskCacheSelection<Key>, _ order: DiskCacheOrder, withValues: Bool,
+    _ selection: DiskCacheSelection<Key>, _ order: StoreOrder, withValues: Bool,
     refusesDamage: Bool = false, _ body: (inout StoreEntry) throws -> Bool
   ) throws -> LarderError? {
     var selections = try selection.raw(keyCoder, order)

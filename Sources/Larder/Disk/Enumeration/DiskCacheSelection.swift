@@ -45,7 +45,7 @@ public struct DiskCacheSelection<Key: Sendable>: Sendable {
   /// that earlier versions stored in another form of the bounds.
   ///
   /// - Throws: `.invalidArgument` if the coder's bytes do not keep what it is about.
-  func raw(_ coder: KeyCoder<Key>, _ order: DiskCacheOrder) throws -> [StoreSelection] {
+  func raw(_ coder: KeyCoder<Key>, _ order: StoreOrder) throws -> [StoreSelection] {
     let raw = StoreSelection(order)
     if raw.isByRecency, lower != nil || upper != nil || prefix != nil {
       throw LarderError(
@@ -81,7 +81,7 @@ public struct DiskCacheSelection<Key: Sendable>: Sendable {
 
 extension StoreSelection {
   /// Everything in an order.
-  init(_ order: DiskCacheOrder) {
+  init(_ order: StoreOrder) {
     isByRecency = order == .leastRecentFirst || order == .mostRecentFirst
     isDescending = order == .byKeyDescending || order == .mostRecentFirst
   }

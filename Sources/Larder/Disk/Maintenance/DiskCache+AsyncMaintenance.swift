@@ -11,7 +11,7 @@ extension DiskCache {
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> DiskCacheReport {
+  ) async throws -> StoreReport {
     try await executor.runCancellable { goesOn in
       try self.verify { goesOn() && (progress?($0, $1) ?? true) }
     }
@@ -55,7 +55,7 @@ extension DiskCache {
   public static func rebuild(
     path: String, trustsOtherUsers: Bool = false,
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> DiskCacheReport {
+  ) async throws -> StoreReport {
     try await DiskExecutor("larder.disk.rebuild").runCancellable { goesOn in
       try self.rebuild(path: path, trustsOtherUsers: trustsOtherUsers) {
         goesOn() && (progress?($0, $1) ?? true)
@@ -78,7 +78,7 @@ extension DiskCache {
   public static func salvage(
     from source: String, to target: String,
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> DiskCacheReport {
+  ) async throws -> StoreReport {
     try await DiskExecutor("larder.disk.salvage").runCancellable { goesOn in
       try self.salvage(from: source, to: target) { goesOn() && (progress?($0, $1) ?? true) }
     }

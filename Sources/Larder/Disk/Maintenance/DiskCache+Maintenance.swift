@@ -14,9 +14,9 @@ extension DiskCache {
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws -> DiskCacheReport {
+  ) throws -> StoreReport {
     let (isIntact, report) = try store.verify(progress: progress)
-    return DiskCacheReport(report, isIntact: isIntact)
+    return StoreReport(report, isIntact: isIntact)
   }
 
   /// Frees all room that replaced and removed entries left.
@@ -73,10 +73,10 @@ extension DiskCache {
   public static func rebuild(
     path: String, trustsOtherUsers: Bool = false,
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws -> DiskCacheReport {
+  ) throws -> StoreReport {
     let report = try StoreHandle.rebuild(
       path, trustsOtherUsers: trustsOtherUsers, progress: progress)
-    return DiskCacheReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+    return StoreReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
   }
 
   /// Copies every intact entry of a folder, however damaged, into a new cache.
@@ -102,8 +102,8 @@ extension DiskCache {
   public static func salvage(
     from source: String, to target: String,
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws -> DiskCacheReport {
+  ) throws -> StoreReport {
     let report = try StoreHandle.salvage(from: source, to: target, progress: progress)
-    return DiskCacheReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+    return StoreReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
   }
 }

@@ -64,33 +64,33 @@ extension FolderStore {
   /// - Complexity: O(1).
   public var isSuspended: Bool { access.handle.suspension.isSuspended }
 
-  /// What opening found in the log: see ``DiskCacheReport/taken``.
+  /// What opening found in the log: see ``StoreReport/taken``.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).
-  public var recovery: DiskCacheReport {
-    get throws { DiskCacheReport(recovery: try access.handle.recovery()) }
+  public var recovery: StoreReport {
+    get throws { StoreReport(recovery: try access.handle.recovery()) }
   }
 
   /// The store's figures on disk, all of the same moment. Of an ``EntryCache``
-  /// ``DiskCacheStatistics/damaged`` counts the reads that gave nil because of damage, too.
+  /// ``StoreStatistics/damaged`` counts the reads that gave nil because of damage, too.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).
-  public var statistics: DiskCacheStatistics {
+  public var statistics: StoreStatistics {
     get throws {
       let access = access
       var raw = try access.handle.statistics()
       raw.damaged &+= access.unreadable
-      return DiskCacheStatistics(raw)
+      return StoreStatistics(raw)
     }
   }
 
   /// Runs a checkpoint: brings what was written into the index, enforces limits and ages, and
   /// cleans the log.
   ///
-  /// Happens by itself too: see ``DiskCacheConfiguration/flushInterval``. It also makes the index
-  /// show when elements of an archive were accessed.
+  /// Happens by itself too: see ``DiskCacheConfiguration/checkpointInterval``. It also makes the
+  /// index show when elements of an archive were accessed.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
   ///   does not lie there any more), when everything stays in the log and a later checkpoint tries

@@ -124,7 +124,7 @@ struct ArchiveHistory {
   private mutating func configuration(isReadOnly: Bool) -> ArchiveConfiguration {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     // Some ten elements are a batch.
     configuration.journalCapacity = 64 << 10

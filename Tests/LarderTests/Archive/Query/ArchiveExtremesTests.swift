@@ -169,7 +169,7 @@ struct ArchiveExtremesTests {
   ) throws {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     let archive = try Archive<Extreme>(
       path: directory.file("\(UUID())").path, coder: Extreme.coder,

@@ -114,7 +114,7 @@ struct ArchivePlannerModelTests {
   private var configuration: ArchiveConfiguration {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 4 << 20
     return configuration

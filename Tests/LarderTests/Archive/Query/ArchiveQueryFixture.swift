@@ -62,7 +62,7 @@ struct CitizenPlace {
   ) throws -> Archive<Citizen> {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 4 << 20
     configuration.clock = clock.clock

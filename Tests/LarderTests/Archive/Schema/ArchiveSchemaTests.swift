@@ -64,7 +64,7 @@ struct ArchiveSchemaTests {
   where Element.ID: Codable & Sendable & SendableMetatype {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 4 << 20
     configuration.clock = clock.clock

@@ -47,7 +47,7 @@ struct AccountPlace {
   ) throws -> Archive<Account> {
     var configuration = ArchiveConfiguration()
     configuration.autoTrimInterval = .zero
-    configuration.flushInterval = .zero
+    configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     configuration.journalCapacity = 4 << 20
     configuration.clock = clock.clock

@@ -2,13 +2,13 @@
 
 import CLarderStore
 
-/// What a walk over a cache on disk found: at opening, verifying or salvaging.
+/// What a walk over a store in a folder found: at opening, verifying or salvaging.
 ///
 /// Damage costs the entries it hit and no others; what was lost is counted and never
 /// hidden.
 ///
 /// **Concurrency.** A value; safe to pass between threads.
-public struct DiskCacheReport: Sendable, Hashable {
+public struct StoreReport: Sendable, Hashable {
   /// Whether nothing is missing and nothing contradicts itself.
   public let isIntact: Bool
   /// Intact entries.

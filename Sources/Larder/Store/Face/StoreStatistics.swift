@@ -4,7 +4,7 @@ import CLarderStore
 public import Foundation
 import LarderCore
 
-/// What a cache on disk did since it was opened, and what it is made of.
+/// What a store in a folder did since it was opened, and what it is made of.
 ///
 /// ```swift
 /// print(try cache.statistics)
@@ -12,7 +12,7 @@ import LarderCore
 /// ```
 ///
 /// **Concurrency.** A value; safe to pass between threads.
-public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
+public struct StoreStatistics: Sendable, Hashable, CustomStringConvertible {
   /// Entries, with those that wait for a checkpoint, and expired ones that were not removed yet.
   public let count: Int
   /// The bytes of their values.
@@ -42,7 +42,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   /// The version of the last write.
   public let lastVersion: UInt64
   /// The version of the last write that is in the index.
-  public let flushedVersion: UInt64
+  public let indexedVersion: UInt64
   /// The version of the last write that survives a power cut.
   public let syncedVersion: UInt64
   /// Reads that found an entry, also where its value could not be decoded.
@@ -61,11 +61,11 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   /// Entries that expired.
   public let expired: UInt64
   /// Checkpoints.
-  public let flushes: UInt64
+  public let checkpoints: UInt64
   /// Checkpoints that failed; see ``lastFailure``.
-  public let flushFailures: UInt64
+  public let checkpointFailures: UInt64
   /// How long all checkpoints took together, those that failed, too.
-  public let flushTime: Duration
+  public let checkpointTime: Duration
   /// Reads that did not enter the order of use, because too many came between two
   /// checkpoints.
   public let usesDropped: UInt64
@@ -100,8 +100,8 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     return """
       \(permille / 10).\(permille % 10) % of \(reads) reads hit; \(written) written, \
       \(removed) removed, \(evicted) evicted, \(expired) expired, \(damaged) damaged; \
-      \(flushes) flushes, \(flushFailures) failed; \(count) entries of \(cost) bytes and \
-      \(pendingCount) that wait for a checkpoint; \(liveSize) of \(logSize) bytes in \
+      \(checkpoints) checkpoints, \(checkpointFailures) failed; \(count) entries of \(cost) bytes \
+      and \(pendingCount) that wait for a checkpoint; \(liveSize) of \(logSize) bytes in \
       \(segmentCount) segments are live
       """
   }
@@ -121,7 +121,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     dataSizeInUse = raw.data_used_bytes
     mapSize = raw.map_bytes
     lastVersion = raw.last_sequence
-    flushedVersion = raw.applied_sequence
+    indexedVersion = raw.applied_sequence
     syncedVersion = raw.synced_sequence
     hits = raw.hits
     misses = raw.misses
@@ -130,9 +130,9 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     removed = raw.removed
     evicted = raw.evicted
     expired = raw.expired
-    flushes = raw.flushes
-    flushFailures = raw.flush_failures
-    flushTime = .nanoseconds(Int64(clamping: raw.flush_ns))
+    checkpoints = raw.flushes
+    checkpointFailures = raw.flush_failures
+    checkpointTime = .nanoseconds(Int64(clamping: raw.flush_ns))
     usesDropped = raw.touches_dropped
     lastFailure = raw.last_failure == 0 ? nil : LarderError.code(raw.last_failure)
     writerProcess = raw.writer_pid == 0 ? nil : Int(clamping: raw.writer_pid)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// In which order a cache on disk lists its entries.
+/// In which order a store in a folder lists its entries.
 ///
 /// **Concurrency.** A value; safe to pass between threads.
-public enum DiskCacheOrder: Sendable, Hashable, CaseIterable {
+public enum StoreOrder: Sendable, Hashable, CaseIterable {
   /// By the bytes of the keys, which is the order of the keys themselves if their
   /// ``KeyCoder/keepsOrder`` says so. Keys that share their first 494 bytes are in an order
   /// of their own.
