@@ -293,7 +293,7 @@ STORE_ENDS_HALFWAY) in_file CLarderStore/checkpoint/checkpoint.c \
 STORE_READERS_MAKE_FILES) in_file CLarderStore/lmdb/environment_open.c \
     's/if (is_made) (void)!larder_os_file_remove_in(folder, "lock.mdb");//' ;;
 STORE_READS_ON) in_file CLarderStore/lmdb/environment_readers.c \
-    's/^    return \(is_overwritten\) || \(may_be_missing\) ? .*/    (void)\1, (void)\2;\
+    's/^    if (!is_over.* \&\& !\(may_be_missing\)).*/    (void)is_overwritten, (void)\1;\
     return status;/' ;;
 STORE_LOOKS_PAST_GAPS) in_file CLarderStore/read/follow.c \
     's/if (!status) status = larder_environment_confirm(\*out, LARDER_OK);//' ;;

@@ -4,12 +4,15 @@ public import Larder
 
 // Names of earlier versions.
 
+/// What a store in a folder did, and what it is made of.
 @available(*, deprecated, renamed: "StoreStatistics")
 public typealias DiskCacheStatistics = StoreStatistics
 
+/// What a walk over a store found.
 @available(*, deprecated, renamed: "StoreReport")
 public typealias DiskCacheReport = StoreReport
 
+/// In which order a store lists its entries.
 @available(*, deprecated, renamed: "StoreOrder")
 public typealias DiskCacheOrder = StoreOrder
 

@@ -68,6 +68,28 @@ struct CacheMaintenanceTests {
     #expect(object["writerProcess"] is NSNull)
   }
 
+  /// Once the store was open for writing, nothing else tells of it.
+  @Test func lostWritesAreToldByEveryCommandOnce() throws {
+    let killed = directory.file("killed.cache").path
+    do {
+      let entries = try DiskCache<String, Data>(path: cache, coder: .data)
+      try entries.set(Data("the last value".utf8), forKey: "last")
+      try FileManager.default.copyItem(atPath: cache, toPath: killed)
+      try entries.close()
+    }
+    try #require(
+      try StoreLog(URL(fileURLWithPath: killed)).flip(Data("the last value".utf8)) == 1)
+    for command in ["ls", "stat"] {
+      let run = try Tool.run("cache", command, killed)
+      #expect(run.code == 1 && run.errors.contains("at least 1 write is lost"), "\(command)")
+    }
+    #expect(try Tool.run("cache", "get", killed, "last").code == 3)
+    #expect(try Tool.run("cache", "verify", killed).code == 1)
+    let compact = try Tool.run("cache", "compact", killed)
+    #expect(compact.code == 1 && compact.errors.contains("at least 1 write is lost"))
+    #expect(try Tool.run("cache", "ls", killed).code == 0)
+  }
+
   @Test func aFlippedBitIsFoundAndCostsOneEntry() throws {
     try damage(500)
     let verify = try Tool.run("cache", "verify", cache)
