@@ -125,6 +125,8 @@ static larder_status leaf_count(const larder_store_cursor *cursor, const row_arr
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
     bool has_suspects = is_index && cursor->pending.by_key_count + due->count > 0;
     const tree_page *page = &at->path[at->depth - 1].page;
+    // Nobody reads the rows between the two ends: they are one behind the other at least.
+    if (!larder_page_is_full(page, true)) return LARDER_EDAMAGED;
     for (uint32_t i = at->path[at->depth - 1].at; i < to && *count < limit; i++) {
         tree_node node;
         size_t form_bytes;

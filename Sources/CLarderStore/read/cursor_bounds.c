@@ -30,8 +30,10 @@ static bool entry_is_wrong(const larder_store_cursor *cursor, larder_bytes store
                            larder_bytes value) {
     larder_bytes bytes;
     uint32_t number;
+    entry_row row;
     record entry;
     tree_key scratch;
+    if (larder_row_read(value, &row)) return true;
     if (larder_log_row(&cursor->store->pending.log, value, &bytes, &number) ||
         larder_record_read(bytes, false, &entry))
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One bit of data.mdb changed, everywhere there is a page. What is asked of the store, in ranges of
+// One bit of data.mdb changed, or a sector of it zeros, everywhere there is a page. What is asked of the store, in ranges of
 // two indexes and of keys, both ways, gives what it gave before, or says that it is damaged: no
 // entry is left out in silence.
 #include <fcntl.h>
@@ -19,6 +19,7 @@ enum {
     QUERIES = 2 * (2 * VALUES + 2 * 2 * VALUES / STEP + VALUES + 8),
     WORD_MAX_BYTES = 300,
     PAGE_BITS = 4096 * 8,
+    SECTOR_BYTES = 512,
     HEAD_BITS = 16 * 8
 };
 
@@ -178,12 +179,19 @@ static unsigned missed_keys(larder_store *store) {
 
 // Trials ------------------------------------------------------------------------------------------
 
-static bool flip(const bits_bench *self, uint64_t bit) {
-    uint8_t byte;
-    off_t at = (off_t)(bit / 8);
-    if (pread(self->file, &byte, 1, at) != 1) return false;
-    byte ^= (uint8_t)(1u << bit % 8);
-    return pwrite(self->file, &byte, 1, at) == 1;
+/** Changes the bit, or has zeros in its sector. @param was receives what was there. */
+static bool hurt(const bits_bench *self, uint64_t bit, bool zeroes, uint8_t was[SECTOR_BYTES]) {
+    uint8_t now[SECTOR_BYTES] = {0};
+    off_t at = (off_t)(bit / 8 / SECTOR_BYTES * SECTOR_BYTES);
+    if (pread(self->file, was, SECTOR_BYTES, at) != SECTOR_BYTES) return false;
+    if (!zeroes) memcpy(now, was, sizeof now);
+    if (!zeroes) now[bit / 8 % SECTOR_BYTES] ^= (uint8_t)(1u << bit % 8);
+    return pwrite(self->file, now, SECTOR_BYTES, at) == SECTOR_BYTES;
+}
+
+static bool heal(const bits_bench *self, uint64_t bit, const uint8_t was[SECTOR_BYTES]) {
+    off_t at = (off_t)(bit / 8 / SECTOR_BYTES * SECTOR_BYTES);
+    return pwrite(self->file, was, SECTOR_BYTES, at) == SECTOR_BYTES;
 }
 
 static void trial(torture *run, void *context, uint64_t index) {
@@ -193,9 +201,11 @@ static void trial(torture *run, void *context, uint64_t index) {
     // Every fourth one in a page's head, of which each bit matters to the whole page.
     if (index % 4 == 0) bit = bit / PAGE_BITS * PAGE_BITS + bit % HEAD_BITS;
     larder_store *store = NULL;
-    torture_note(run, "byte %llu, bit %llu", (unsigned long long)bit / 8,
-                 (unsigned long long)bit % 8);
-    if (!EXPECT(run, flip(self, bit), "cannot change the bit")) return;
+    uint8_t before[SECTOR_BYTES];
+    const bool zeroes = index % 8 == 1;
+    torture_note(run, "byte %llu, bit %llu%s", (unsigned long long)bit / 8,
+                 (unsigned long long)bit % 8, zeroes ? ", its sector" : "");
+    if (!EXPECT(run, hurt(self, bit, zeroes, before), "cannot change the bit")) return;
     if (opened(self->path, LARDER_STORE_READ_ONLY, &store) == LARDER_OK) {
         ask_everything(store, now);
         for (unsigned i = 0; i < QUERIES && torture_unhurt(run); i++) {
@@ -217,7 +227,7 @@ static void trial(torture *run, void *context, uint64_t index) {
                (unsigned long long)bit / 8, (unsigned long long)bit % 8, missed);
         larder_store_close(store);
     }
-    EXPECT(run, flip(self, bit), "cannot change the bit back");
+    EXPECT(run, heal(self, bit, before), "cannot change the bit back");
 }
 
 void family_store_bits(torture *run) {
