@@ -141,17 +141,20 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
     return LARDER_END;
 }
 
-/** Whether the record that a row leads to is of the key that it is under, as far as can be told. */
-static bool is_of_its_key(larder_store *store, const snapshot *seen, const tree_twin *row) {
+/** Whether the key that a row is under has changed. Where its record cannot be read, the row tells:
+    it is the damaged one if it leads nowhere, or begins with zeros. */
+static bool has_changed_key(larder_store *store, const snapshot *seen, const tree_twin *twin) {
+    entry_row row;
     larder_bytes bytes;
     uint32_t ignored;
     record found;
     tree_key key;
-    if (larder_log_row(&store->pending.log, row->value, &bytes, &ignored) ||
+    if (larder_row_read(twin->value, &row)) return true;
+    if (larder_log_row(&store->pending.log, twin->value, &bytes, &ignored) ||
         larder_record_read(bytes, false, &found))
-        return false;
+        return row.at.segment >= seen->meta.next_segment || (row.sequence & UINT16_MAX) == 0;
     larder_tree_key_entry(SPACE_ENTRY, found.key, seen->meta.secret, &key);
-    return compare_bytes(bytes_of_key(&key), row->key) == 0;
+    return compare_bytes(bytes_of_key(&key), twin->key) != 0;
 }
 
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {
@@ -162,7 +165,7 @@ static larder_status find_in_tree(larder_store *store, larder_bytes key, finding
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
     larder_status status = larder_tree_find(from, bytes_of_key(&wanted), &row, twins);
     for (int i = 0; i < 2 && status == LARDER_ENOTFOUND; i++)
-        if (twins[i].key.data && !is_of_its_key(store, found->seen, &twins[i]))
+        if (twins[i].key.data && has_changed_key(store, found->seen, &twins[i]))
             status = larder_tree_note_damage(from, twins[i].key.data);
     if (status) return status;
     found->is_in_tree = true;

@@ -14,7 +14,8 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// What to do with an existing file of another capacity or policy.
   public enum MismatchHandling: Sendable, Hashable {
     /// Give the file the capacity and policy that were asked for, if every message in it
-    /// fits; else opening throws `.configurationMismatch`, and the file is as it was.
+    /// fits; else opening throws `.configurationMismatch`, and limits and messages are as they
+    /// were.
     case adaptIfLossless
 
     /// Open it for reading: messages can be read, appending throws

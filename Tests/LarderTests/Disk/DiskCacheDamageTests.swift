@@ -116,4 +116,34 @@ struct DiskCacheDamageTests {
       try replace("byte \(offset) of the page", isKnown: false)
     }
   }
+
+  /// A key beside an entry whose record is gone differs from its key by a bit, as numbers in a row
+  /// do: it is missing all the same, whether it never was or was removed.
+  @Test func damageInTheLogCostsNoKeyBesideIt() throws {
+    let cache = try place.openText()
+    for key in [263, 265, 267, 300] {
+      try cache.set("value of \(key)" + String(repeating: "x", count: 3000), forKey: key)
+    }
+    try cache.checkpoint()
+    let log = StoreLog(place.url)
+    let value = Data("value of 265".utf8)
+    let segment = try #require(try log.segments(with: value).first)
+    var bytes = try Data(contentsOf: segment)
+    let start = try #require(bytes.range(of: value)).lowerBound
+    bytes.replaceSubrange(start - 40..<start + 100, with: Data(count: 140))
+    let handle = try FileHandle(forUpdating: segment)
+    try handle.seek(toOffset: UInt64(start - 40))
+    try handle.write(contentsOf: bytes[start - 40..<start + 100])
+    try handle.close()
+    #expect(errorCode { try cache.value(forKey: 265) } == .damaged)
+    try cache.remove(forKey: 267)
+    for isFlushed in [false, true] {
+      if isFlushed { try cache.checkpoint() }
+      for key in [264, 266, 267, 269, 257] {
+        #expect(try cache.value(forKey: key) == nil, "\(key), \(isFlushed)")
+        #expect(try !cache.contains(key), "\(key), \(isFlushed)")
+      }
+    }
+    #expect(try cache.value(forKey: 263)?.hasPrefix("value of 263") == true)
+  }
 }

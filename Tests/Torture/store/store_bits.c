@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One bit of data.mdb changed, or a sector of it zeros, everywhere there is a page. What is asked of the store, in ranges of
-// two indexes and of keys, both ways, gives what it gave before, or says that it is damaged: no
-// entry is left out in silence.
+// One bit of data.mdb changed, or a sector of it zeros, everywhere there is a page. What is asked
+// of the store, in ranges of two indexes and of keys, both ways, gives what it gave before, or says
+// that it is damaged: no entry is left out in silence.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -57,7 +57,7 @@ struct BatchLoadingTests {
     let values = try await cache.values(forKeys: [1, 2, 3]) { keys in
       [
         1: LoadedValue("one", cost: 5, expiration: .seconds(10)),
-        2: LoadedValue("two", isStored: false), 3: LoadedValue("three"),
+        2: LoadedValue("two", isStored: false), 3: LoadedValue("three", cost: 0),
         4: LoadedValue("not asked for"),
       ]
     }
