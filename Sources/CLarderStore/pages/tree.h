@@ -81,7 +81,7 @@ typedef struct tree_twin {
 } tree_twin;
 /** The same.
     @param twins receive, on LARDER_ENOTFOUND, those beside it that one bit, or zeros, may have made
-    of this one. NULL where there is none. */
+    of this one. Empty where there is none. May be NULL. */
 LARDER_MUST_CHECK larder_status larder_tree_find(const tree *tree, larder_bytes key,
                                                  larder_bytes *value, tree_twin twins[2]);
 /** Notes that what lies there in the mapping is damaged.

@@ -227,8 +227,7 @@ static bool is_whole_beside(const tree_cursor *leaf, bool forward) {
 }
 
 larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
-    tree_twin twins[2];
-    return larder_tree_find(state, key, value, twins);
+    return larder_tree_find(state, key, value, NULL);
 }
 
 larder_status larder_tree_find(const tree *state, larder_bytes key, larder_bytes *value,
@@ -237,7 +236,7 @@ larder_status larder_tree_find(const tree *state, larder_bytes key, larder_bytes
     larder_bytes found;
     bool equal = false, is_leaf;
     *value = (larder_bytes){NULL, 0};
-    memset(twins, 0, 2 * sizeof *twins);
+    if (twins) memset(twins, 0, 2 * sizeof *twins);
     cursor.tree = state;
     for (cursor.depth = 0; cursor.depth < state->main.depth;) {
         larder_status status = cursor_open(&cursor, &is_leaf);
@@ -255,7 +254,7 @@ larder_status larder_tree_find(const tree *state, larder_bytes key, larder_bytes
     larder_status status = is_at_end ? cursor_prove(&cursor, leaf, true) : LARDER_OK;
     if (!status && (!is_in_order(leaf, at) || (is_at_end && !is_whole_beside(&cursor, is_last))))
         status = tree_damaged(state, leaf->number);
-    if (!status) find_twins(state, leaf, at, key, twins);
+    if (!status && twins) find_twins(state, leaf, at, key, twins);
     return status ? status : LARDER_ENOTFOUND;
 }
 
