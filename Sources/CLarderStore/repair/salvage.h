@@ -65,7 +65,7 @@ typedef struct salvage {
     size_t segment_count, segment_capacity;
     /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */
     uint64_t store_id;
-    /** There are segments of another store, too. */
+    /** There are segments of another store; of this one, or whose store nobody knows. */
     bool has_foreign, has_own;
     /** The greatest number that a file has or had, as far as it is known. */
     uint32_t last_number;
