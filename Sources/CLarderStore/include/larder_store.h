@@ -938,8 +938,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is
     newest. Without it, or where it is another store's, as that of a backup is, some of what was
-    evicted comes back. The order of use becomes that of
-    writing, and an entry with an idle time counts as not read since it was written.
+    evicted comes back. The order of use becomes that of writing, and an entry with an idle time
+    counts as not read since it was written.
 
     A damaged record loses its entry; an older version of it does not come back. The segment with
     the damage stays as long as anything in it is live, and larder_store_check reports it;
