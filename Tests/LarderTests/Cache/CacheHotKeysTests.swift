@@ -194,6 +194,38 @@ struct CacheHotKeysTests {
     }
   }
 
+  @Test func writesOfOtherKeysCostNoKeyItsPlace() async throws {
+    let cache = try await open()
+    for key in 0..<100 { try await cache.set("\(key)", forKey: key) }
+    try await cache.close()
+    let hasBegun = Locked(false)
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let coder = Coder<String>(encode: { Data($0.utf8) }) { bytes in
+      let isFirst = hasBegun.withLock { begun in
+        defer { begun = true }
+        return !begun
+      }
+      if isFirst { mayGoOn.wait() }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.keepsHotKeys = true
+    restored.withLock { $0 = nil }
+    configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
+    let again = try Cache(path: path, coder: coder, configuration: configuration)
+    await until { hasBegun.withLock { $0 } }
+    // So many that each key of the file shares its group with one that is being written.
+    let others = 1000..<2000
+    var turns: [(Int, CacheWriters<Int>.Token)] = []
+    for key in others { turns.append((key, await again.writers.begin(key))) }
+    mayGoOn.signal()
+    await until { restored.withLock { $0 != nil } }
+    for (key, turn) in turns { again.writers.end(key, turn) }
+    #expect(restored.withLock { $0?.count } == 100)
+    try await again.close()
+    #expect(try hotKeys().count == 100)
+  }
+
   @Test func closeStopsTheRestoration() async throws {
     let cache = try await open(countLimit: 20_000)
     for key in 0..<5000 { try await cache.set("\(key)", forKey: key) }

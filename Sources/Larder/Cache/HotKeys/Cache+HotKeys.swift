@@ -101,8 +101,11 @@ extension Cache {
     var restored: [Key] = []
     for bytes in chunk {
       if isClosed.load(ordering: .acquiring) { return (restored, true) }
-      guard let key = try? disk.keyCoder.decode(bytes) else { continue }
-      let token = writers.token(key)
+      guard let key = try? disk.keyCoder.decode(bytes), key == key else { continue }
+      // Held, not only watched: a writer of another key of its group must not cost this one its
+      // place. Whoever holds it brings it to memory himself, or removes it.
+      guard let token = writers.take(key, false) else { continue }
+      defer { writers.end(key, token, counts: false) }
       if queue?.write(forKey: key) != nil || memoryCache.contains(key) { continue }
       // One that is gone or cannot be read is loaded when it is asked for.
       let confirmation = slots.first { $0.disk === disk }?.confirmation
@@ -115,7 +118,7 @@ extension Cache {
       let isKept = memoryCache.insert(
         entry.value, forKey: key, cost: entry.cost, expiration: expiration,
         company: company(of: entry)
-      ) { writers.isGood(token) && !isClosed.load(ordering: .acquiring) }
+      ) { writers.isGoodForAll(token) && !isClosed.load(ordering: .acquiring) }
       if isKept { restored.append(key) }
     }
     return (restored, false)
