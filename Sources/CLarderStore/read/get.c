@@ -141,8 +141,8 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
     return LARDER_END;
 }
 
-/** Whether the key that a row is under has changed. Where its record cannot be read, the row tells:
-    it is the damaged one if it leads nowhere, or begins with zeros. */
+/** Whether the key that a row is under has changed. Where its record cannot be believed, the row
+    tells: it is the damaged one if it leads nowhere, or begins with zeros. */
 static bool has_changed_key(larder_store *store, const snapshot *seen, const tree_twin *twin) {
     entry_row row;
     larder_bytes bytes;
@@ -150,11 +150,15 @@ static bool has_changed_key(larder_store *store, const snapshot *seen, const tre
     record found;
     tree_key key;
     if (larder_row_read(twin->value, &row)) return true;
-    if (larder_log_row(&store->pending.log, twin->value, &bytes, &ignored) ||
-        larder_record_read(bytes, false, &found))
-        return row.at.segment >= seen->meta.next_segment || (row.sequence & UINT16_MAX) == 0;
-    larder_tree_key_entry(SPACE_ENTRY, found.key, seen->meta.secret, &key);
-    return compare_bytes(bytes_of_key(&key), twin->key) != 0;
+    larder_status status = larder_log_row(&store->pending.log, twin->value, &bytes, &ignored);
+    if (!status) status = larder_record_read(bytes, false, &found);
+    if (!status) {
+        larder_tree_key_entry(SPACE_ENTRY, found.key, seen->meta.secret, &key);
+        if (compare_bytes(bytes_of_key(&key), twin->key) == 0) return false;
+        // One of the two keys has changed: the record knows whether it is its own.
+        status = larder_record_read(bytes, true, &found);
+    }
+    return !status || row.at.segment >= seen->meta.next_segment || (row.sequence & UINT16_MAX) == 0;
 }
 
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {

@@ -146,4 +146,27 @@ struct DiskCacheDamageTests {
     }
     #expect(try cache.value(forKey: 263)?.hasPrefix("value of 263") == true)
   }
+
+  /// Likewise where the damage is in the key of a copy that lies in the index.
+  @Test func aDamagedCopyCostsNoKeyBesideIt() throws {
+    let cache = try open()
+    for key in [263, 265, 267, 300] { try cache.set("value of \(key)", forKey: key) }
+    try cache.checkpoint()
+    try cache.close()
+    try FileManager.default.moveItem(at: place.url, to: template)
+    let whole = try Data(contentsOf: template.appendingPathComponent(Self.index))
+    let value = try #require(whole.range(of: Data("value of 265".utf8))).lowerBound
+    // The copy's own, behind the one that the row is found by.
+    let key = try KeyCoder<Int>.standard.encode(265)
+    let copied = try #require(whole.range(of: key, options: .backwards, in: value - 100..<value))
+    for bit in copied.lowerBound * 8..<copied.upperBound * 8 {
+      var hurt = whole
+      hurt[bit / 8] ^= 1 << UInt8(bit % 8)
+      try put(hurt)
+      let cache = try open()
+      for key in [264, 257, 269] { #expect(try cache.value(forKey: key) == nil, "bit \(bit)") }
+      #expect(errorCode { try cache.value(forKey: 265) } == .damaged, "bit \(bit)")
+      try cache.close()
+    }
+  }
 }
