@@ -70,7 +70,8 @@ bool larder_feed_cursor_read(const feed_page *page, size_t at, feed_cursor *out)
 
 bool larder_feed_cursor_is_damaged(const feed_page *page, size_t at) {
     feed_cursor ignored;
-    return load_word(&page->slots[at].length) != 0 && !larder_feed_cursor_read(page, at, &ignored);
+    return load_word(&page->slots[at].length) != FEED_SLOT_FREE &&
+           !larder_feed_cursor_read(page, at, &ignored);
 }
 
 static void position_write(feed_page *page, size_t at, uint32_t epoch, uint64_t sequence) {
@@ -90,7 +91,7 @@ static void position_write(feed_page *page, size_t at, uint32_t epoch, uint64_t 
 void larder_feed_cursor_write(feed_page *page, size_t at, const feed_cursor *written) {
     feed_slot *slot = &page->slots[at];
     uint64_t name[FEED_NAME_WORDS] = {0};
-    store_word(&slot->length, 0);
+    store_word(&slot->length, FEED_SLOT_FREE);
     if (written->length == 0) return;
     memcpy(name, written->name, written->length);
     for (int copy = 0; copy < 2; copy++) store_word(&slot->positions[copy][3], UINT64_MAX);
@@ -140,30 +141,47 @@ static larder_status adopt(feed_page *page, const larder_store *store) {
     return LARDER_OK;
 }
 
-/** Maps the file, which is there.
+/** In one write, so that whoever is killed leaves a whole file, or an empty one. */
+static larder_status write_blank(const feed_file *of, const larder_store *store) {
+    feed_page page = {.store_id = store->pending.log.store_id};
+    memcpy(page.magic, magic, sizeof magic);
+    for (size_t at = 0; at < LARDER_STORE_FEED_CURSORS_MAX; at++)
+        page.slots[at].length = FEED_SLOT_FREE;
+    larder_status status = larder_os_file_size_check(FEED_BYTES);
+    return status ? status : larder_os_file_write_at(of->file, &page, FEED_BYTES, 0);
+}
+
+/** Whether the file is a store's: begins as one, or as what damage to its head leaves.
+    @param page its first `bytes`, then zeros. */
+static bool is_feed_file(const feed_page *page, size_t bytes, const larder_store *store) {
+    static const char blank[sizeof magic];
+    return memcmp(page->magic, magic, bytes < sizeof magic ? bytes : sizeof magic) == 0 ||
+           memcmp(page->magic, blank, sizeof blank) == 0 ||
+           load_word(&page->store_id) == store->pending.log.store_id;
+}
+
+/** Maps the file, which is there. What was cut off is zeros from then on: slots that are damaged.
     @return ENOENT if nothing was written to it yet, and it may not be `makes`. */
 static larder_status map_file(feed_file *of, const larder_store *store, bool makes) {
-    static const char blank[sizeof magic];
     larder_os_facts facts;
+    feed_page begin = {.store_id = 0};
     uint8_t *map = NULL;
+    size_t got = 0;
     larder_status status = larder_os_file_facts_get(of->file, &facts);
-    if (!status && facts.bytes != 0 && facts.bytes != FEED_BYTES) status = LARDER_EFOREIGN;
-    if (!status && facts.bytes == 0) status = makes ? LARDER_OK : ENOENT;
+    if (!status && facts.bytes == 0) status = makes ? write_blank(of, store) : ENOENT;
+    if (!status) status = larder_os_file_read_at(of->file, &begin, sizeof begin, 0, &got);
+    if (!status && (facts.bytes > FEED_BYTES || !is_feed_file(&begin, got, store)))
+        status = LARDER_EFOREIGN;
     if (!status) status = larder_os_file_reserve(of->file, FEED_BYTES);
     if (!status) status = larder_os_file_map(of->file, FEED_BYTES, true, &map);
     if (status) return status;
-    feed_page *page = (feed_page *)(void *)map;
-    if (memcmp(page->magic, blank, sizeof blank) == 0) {
-        store_word(&page->store_id, store->pending.log.store_id);
-        memcpy(page->magic, magic, sizeof magic);
+    of->page = (feed_page *)(void *)map;
+    if (memcmp(begin.magic, magic, sizeof magic) != 0) {
+        // Its slots have sums of their own.
+        store_word(&of->page->store_id, store->pending.log.store_id);
+        memcpy(of->page->magic, magic, sizeof magic);
     }
-    of->page = page;
-    if (memcmp(page->magic, magic, sizeof magic) != 0) {
-        if (load_word(&page->store_id) != store->pending.log.store_id) return LARDER_EFOREIGN;
-        // It is this store's, and its slots have sums of their own.
-        memcpy(page->magic, magic, sizeof magic);
-    }
-    return adopt(page, store);
+    return adopt(of->page, store);
 }
 
 /** The folder that the store is in: of a reader without a slot, behind what a compaction has put in

@@ -11,10 +11,13 @@
         256   30 slots of 128 bytes:
               0   32 B  name, and zeros
               32  u32   its length, 0 in a free slot
-              36  u32   CRC-32C of name, length and lag
+              36  u32   CRC-32C of name, length and lag; of a free slot all ones
               40  u64   lag that is allowed, in bytes
               48  two positions: u64 sequence, u64 count, u64 epoch, u64 CRC-32C of those
               112 16 B  0
+
+    A slot of zeros is damaged: what it had is gone. So cursors that zeros, or the end of a file
+    that was cut, took away are told of.
 
     A position is written to the copy that counts less, so that a crash leaves the other one. Each
     number is stored by itself: another process may look at any time, and sums them up.
@@ -51,6 +54,9 @@ typedef struct feed_slot {
     _Atomic uint64_t positions[2][4];
     uint64_t rest[2];
 } feed_slot;
+
+/** The length of a free slot, and what is above it. */
+#define FEED_SLOT_FREE ((uint64_t)UINT32_MAX << 32)
 
 /** Of what is told. */
 enum { FEED_WRITTEN = 0, FEED_SYNCED = 1 };
