@@ -16,7 +16,7 @@ public import Synchronization
 /// in it each value is. Long values are read in place, without a copy. A miss is nil; an
 /// error means that the disk, a coder or an argument is at fault, and never costs what else
 /// is stored. Nothing is ever wiped because something is damaged: see `verify(progress:)`
-/// and `salvage(from:to:progress:)`.
+/// and `salvage(from:to:keepsUncertain:progress:)`.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own: neither the caller's

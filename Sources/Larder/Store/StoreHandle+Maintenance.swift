@@ -214,31 +214,40 @@ extension StoreHandle {
 
   /// Rebuilds the index of a store in place.
   static func rebuild(
-    _ path: String, trustsOtherUsers: Bool, progress: StoreProgressReport?
-  ) throws -> larder_store_report {
+    _ path: String, trustsOtherUsers: Bool, keepsUncertain: Bool, progress: StoreProgressReport?
+  ) throws -> StoreReport {
     try validate(path: path)
     var options = mending(trustsOtherUsers: trustsOtherUsers)
+    if keepsUncertain { options.flags |= UInt32(LARDER_STORE_WITH_UNCERTAIN) }
     var report = larder_store_report()
     let status = StoreProgress.with(progress) {
       larder_store_rebuild(path, &options, $0, $1, &report)
     }
-    if status == LARDER_OK { return report }
+    if status == LARDER_OK { return StoreReport(repair: report) }
     if status == LARDER_OS_ECANCELED { throw CancellationError() }
-    throw LarderError(
-      status: status, doing: "rebuild the index of \(path)", reason: StoreFailure.reason(status))
+    var reason = StoreFailure.reason(status)
+    if status == LARDER_EDAMAGED, report.uncertain > 0, !keepsUncertain {
+      reason =
+        "the log is damaged, and \(report.uncertain) entries may be older than what was lost; "
+        + "keepsUncertain (--keep-uncertain) keeps them, and a salvage copies what is certain."
+    }
+    throw LarderError(status: status, doing: "rebuild the index of \(path)", reason: reason)
   }
 
   /// Copies what is intact in a store, however damaged, into a new one.
   static func salvage(
-    from source: String, to target: String, progress: StoreProgressReport?
-  ) throws -> larder_store_report {
+    from source: String, to target: String, keepsUncertain: Bool, progress: StoreProgressReport?
+  ) throws -> StoreReport {
     try validate(path: source)
     try validate(path: target)
+    var options = larder_store_options()
+    larder_store_options_init(&options)
+    if keepsUncertain { options.flags |= UInt32(LARDER_STORE_WITH_UNCERTAIN) }
     var report = larder_store_report()
     let status = StoreProgress.with(progress) {
-      larder_store_salvage(source, target, nil, $0, $1, &report)
+      larder_store_salvage(source, target, &options, $0, $1, &report)
     }
-    if status == LARDER_OK { return report }
+    if status == LARDER_OK { return StoreReport(repair: report) }
     if status == LARDER_OS_ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "salvage \(source) to \(target)", reason: StoreFailure.reason(status))

@@ -11,9 +11,11 @@ struct CacheSalvage: ParsableCommand {
     abstract: "Copy every intact entry of a damaged cache to a new cache.",
     discussion: """
       The source is only read, however damaged it is: a torn or missing index, segments of the \
-      log that were cut off or are missing. Entries keep their times and extended data. No \
-      process may have the source open. Exits with 0 if nothing was lost and with 1 if something \
-      was, or may have been: without the whole index nobody can tell whether a segment is missing.
+      log that were cut off or are missing. Entries keep their times and extended data. Where all \
+      that is known is that something was lost, entries that may be older are left out, unless \
+      --keep-uncertain keeps them. No process may have the source open. Exits with 0 if nothing \
+      was lost and with 1 if something was, or may have been: without the whole index nobody can \
+      tell whether a segment is missing.
 
       EXAMPLES
         larder cache salvage users.cache saved.cache
@@ -26,6 +28,9 @@ struct CacheSalvage: ParsableCommand {
   @Argument(help: "The folder of the cache to make; must not exist.", completion: .directory)
   var target: String
 
+  @Flag(name: .long, help: "Keep entries that may be older than what was lost.")
+  var keepUncertain = false
+
   @Flag(name: .long, help: "Print a JSON object.")
   var json = false
 
@@ -36,10 +41,10 @@ struct CacheSalvage: ParsableCommand {
     try StandardStreams.requireOutput(outside: source)
     let report = try CacheFolder.alone(source, "salvage") {
       try EntryProgress.run("salvaging", isShown: !quiet) {
-        try RawCache.salvage(from: source, to: target, progress: $0)
+        try RawCache.salvage(
+          from: source, to: target, keepsUncertain: keepUncertain, progress: $0)
       }
     }
-    let isWhole = report.isIntact && report.lost == 0
     if quiet {
       // The exit code says it.
     } else if json {
@@ -50,12 +55,14 @@ struct CacheSalvage: ParsableCommand {
       try StandardOutput.line(object.line)
     } else {
       try StandardOutput.line("\(target): \(CacheText.intact(report)) saved from \(source)")
-      for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
-      if isWhole { try StandardOutput.line("  nothing was lost") }
+      for finding in CacheText.findings(report, keptUncertain: keepUncertain) {
+        try StandardOutput.line("  \(finding)")
+      }
+      if report.isIntact { try StandardOutput.line("  nothing was lost") }
       if report.damagedPages > 0 {
         try StandardOutput.line("  without all of data.mdb nobody can tell whether more was lost")
       }
     }
-    if !isWhole { throw ExitCode(ToolExit.damage) }
+    if !report.isIntact { throw ExitCode(ToolExit.damage) }
   }
 }

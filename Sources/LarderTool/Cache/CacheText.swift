@@ -18,12 +18,16 @@ enum CacheText {
   }
 
   /// What is wrong, one finding a line; empty if nothing is.
-  static func findings(_ report: StoreReport) -> [String] {
+  ///
+  /// - Parameter keptUncertain: Whether entries that may be outdated were kept.
+  static func findings(_ report: StoreReport, keptUncertain: Bool = false) -> [String] {
     var findings: [String] = []
     if report.damaged > 0 { findings.append(entries(report.damaged, "damaged")) }
     if report.uncertain > 0 {
       findings.append(
-        entries(report.uncertain) + " left out: what was lost may have been newer")
+        entries(report.uncertain)
+          + " \(keptUncertain ? "kept" : "left out"): what was lost may have been newer"
+          + (keptUncertain ? "" : "; --keep-uncertain keeps them"))
     }
     if report.damagedPages > 0 {
       findings.append("\(Quantity.count(report.damagedPages, "page")) of data.mdb cannot be read")

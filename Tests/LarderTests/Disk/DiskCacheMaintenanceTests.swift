@@ -268,6 +268,36 @@ struct DiskCacheMaintenanceTests {
     #expect(try cache.verify().isIntact)
   }
 
+  /// A block of a killed process's log is zeros: nobody knows whose records they were.
+  @Test func whatMayBeOlderThanWhatWasLostIsKeptIfAskedFor() throws {
+    typealias Store = DiskCache<String, Data>
+    let killed = try DiskPlace()
+    let cache = try place.openData()
+    for number in 0..<500 { try cache.set(Data(repeating: 1, count: 40), forKey: "\(number)") }
+    try FileManager.default.copyItem(at: place.url, to: killed.url)
+    try cache.close()
+    let segment = try #require(try StoreLog(killed.url).segments.first)
+    let handle = try FileHandle(forUpdating: segment)
+    try handle.seek(toOffset: 24_576)
+    try handle.write(contentsOf: Data(count: 512))
+    try handle.close()
+    let rescued = try DiskPlace()
+    let certain = try Store.salvage(from: killed.path, to: rescued.path)
+    #expect(certain.intact > 100 && certain.uncertain > 100 && !certain.isIntact)
+    #expect(try rescued.openData().totalCount == Int(certain.intact))
+    let all = try DiskPlace()
+    let kept = try Store.salvage(from: killed.path, to: all.path, keepsUncertain: true)
+    #expect(kept.intact == certain.intact + certain.uncertain && !kept.isIntact)
+    #expect(kept.uncertain == certain.uncertain && kept.intact >= 490)
+    #expect(try all.openData().totalCount == Int(kept.intact))
+    let failure = error { try Store.rebuild(path: killed.path) }
+    #expect(failure?.code == .damaged)
+    #expect(failure?.message.contains("\(certain.uncertain) entries") == true)
+    #expect(failure?.message.contains("keepsUncertain") == true)
+    #expect(try Store.rebuild(path: killed.path, keepsUncertain: true).intact == kept.intact)
+    #expect(try killed.openData().totalCount == Int(kept.intact))
+  }
+
   @Test func salvageOfSomethingElseIsRefused() throws {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
     try Data("mine".utf8).write(to: place.url.appendingPathComponent("file"))

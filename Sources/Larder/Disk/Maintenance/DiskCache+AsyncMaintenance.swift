@@ -46,6 +46,8 @@ extension DiskCache {
   /// - Parameters:
   ///   - path: The folder, which nobody has open.
   ///   - trustsOtherUsers: As in the configuration; false by default.
+  ///   - keepsUncertain: Whether entries are kept that may be older than what was lost; false by
+  ///     default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found.
@@ -53,11 +55,13 @@ extension DiskCache {
   ///   `.diskFull`, `.io`. Nothing has changed then.
   /// - Complexity: O(bytes of everything).
   public static func rebuild(
-    path: String, trustsOtherUsers: Bool = false,
+    path: String, trustsOtherUsers: Bool = false, keepsUncertain: Bool = false,
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) async throws -> StoreReport {
     try await DiskExecutor("larder.disk.rebuild").runCancellable { goesOn in
-      try self.rebuild(path: path, trustsOtherUsers: trustsOtherUsers) {
+      try self.rebuild(
+        path: path, trustsOtherUsers: trustsOtherUsers, keepsUncertain: keepsUncertain
+      ) {
         goesOn() && (progress?($0, $1) ?? true)
       }
     }
@@ -69,6 +73,8 @@ extension DiskCache {
   /// - Parameters:
   ///   - source: The damaged folder.
   ///   - target: The new folder, which must not exist.
+  ///   - keepsUncertain: Whether entries are kept that may be older than what was lost; false by
+  ///     default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found.
@@ -76,11 +82,13 @@ extension DiskCache {
   ///   `EEXIST` if the target exists, `.busy`, `CancellationError`, `.diskFull`, `.io`.
   /// - Complexity: O(bytes of everything).
   public static func salvage(
-    from source: String, to target: String,
+    from source: String, to target: String, keepsUncertain: Bool = false,
     progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) async throws -> StoreReport {
     try await DiskExecutor("larder.disk.salvage").runCancellable { goesOn in
-      try self.salvage(from: source, to: target) { goesOn() && (progress?($0, $1) ?? true) }
+      try self.salvage(from: source, to: target, keepsUncertain: keepsUncertain) {
+        goesOn() && (progress?($0, $1) ?? true)
+      }
     }
   }
 }

@@ -62,21 +62,22 @@ extension DiskCache {
   /// - Parameters:
   ///   - path: The folder, which nobody has open.
   ///   - trustsOtherUsers: As in the configuration; false by default.
+  ///   - keepsUncertain: Whether entries are kept that may be older than what was lost, where all
+  ///     that is known is that something was; false by default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found. Entries whose record is damaged are lost.
-  /// - Throws: `.damaged` if the log is so, too, that older entries may be outdated: then
-  ///   `salvage(from:to:progress:)` copies what is certain; `.notALarderFile`, `.busy`,
-  ///   `.untrusted`, `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing
-  ///   has changed then.
+  /// - Throws: `.damaged` if the log is so, too, that older entries may be outdated, and they are
+  ///   not to be kept: `salvage(from:to:keepsUncertain:progress:)` copies what is certain;
+  ///   `.notALarderFile`, `.busy`, `.untrusted`, `CancellationError` if `progress` said so,
+  ///   `.diskFull`, `.io`. Nothing has changed then.
   /// - Complexity: O(bytes of everything).
   public static func rebuild(
-    path: String, trustsOtherUsers: Bool = false,
+    path: String, trustsOtherUsers: Bool = false, keepsUncertain: Bool = false,
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> StoreReport {
-    let report = try StoreHandle.rebuild(
-      path, trustsOtherUsers: trustsOtherUsers, progress: progress)
-    return StoreReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+    try StoreHandle.rebuild(
+      path, trustsOtherUsers: trustsOtherUsers, keepsUncertain: keepsUncertain, progress: progress)
   }
 
   /// Copies every intact entry of a folder, however damaged, into a new cache.
@@ -92,6 +93,8 @@ extension DiskCache {
   /// - Parameters:
   ///   - source: The damaged folder.
   ///   - target: The new folder, which must not exist.
+  ///   - keepsUncertain: Whether entries are kept that may be older than what was lost, where all
+  ///     that is known is that something was; false by default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found.
@@ -100,10 +103,10 @@ extension DiskCache {
   ///   `.diskFull`, `.io`. Nothing is left at `target` then.
   /// - Complexity: O(bytes of everything).
   public static func salvage(
-    from source: String, to target: String,
+    from source: String, to target: String, keepsUncertain: Bool = false,
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> StoreReport {
-    let report = try StoreHandle.salvage(from: source, to: target, progress: progress)
-    return StoreReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+    try StoreHandle.salvage(
+      from: source, to: target, keepsUncertain: keepsUncertain, progress: progress)
   }
 }

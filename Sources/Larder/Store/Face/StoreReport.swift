@@ -17,7 +17,8 @@ public struct StoreReport: Sendable, Hashable {
   public let intactBytes: UInt64
   /// Entries that are damaged, or whose segment is missing.
   public let damaged: UInt64
-  /// Entries that a salvage left out because what was lost may have been newer.
+  /// Entries that may be older than what was lost: a salvage leaves them out, unless it is to keep
+  /// them, and a rebuild needs to be told that it is to.
   public let uncertain: UInt64
   /// Pages of the file data.mdb that cannot be read.
   public let damagedPages: UInt64
@@ -38,6 +39,14 @@ public struct StoreReport: Sendable, Hashable {
   init(recovery raw: larder_store_report) {
     self.init(
       raw, isIntact: raw.journal_lost == 0 && raw.damaged == 0 && raw.inconsistencies == 0)
+  }
+
+  /// What a salvage or a rebuild found.
+  init(repair raw: larder_store_report) {
+    self.init(
+      raw,
+      isIntact: raw.damaged == 0 && raw.damaged_pages == 0 && raw.uncertain == 0
+        && raw.journal_lost == 0)
   }
 
   init(_ raw: larder_store_report, isIntact: Bool) {
