@@ -12,9 +12,11 @@ public struct LogEntry<Message: Sendable>: Sendable {
 
   /// How many messages are missing directly before this one.
   ///
-  /// They were damaged, or overwritten before they could be read. Not counted
-  /// before the first message of a pass, as nobody knows where it would have
-  /// begun; a ``LogConsumer`` knows, and counts there too.
+  /// They were damaged, or overwritten before they could be read. Numbers that a
+  /// log skips behind a power cut count, too (see ``LogStatistics/skipped``): which
+  /// of them a message had, nobody can tell. Not counted before the first message of
+  /// a pass, as nobody knows where it would have begun; a ``LogConsumer`` knows, and
+  /// counts there too.
   public let lost: UInt64
 
   /// Whether the message was marked as not ended, as `larder log append` marks a
