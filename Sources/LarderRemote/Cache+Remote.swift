@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 #if Remote
-  import Foundation
   public import Larder
   public import LarderCore
 
@@ -9,31 +8,31 @@
     /// Opens a cache in a folder whose entries many machines share over a server.
     ///
     /// - Parameters:
-    ///   - path: The folder for the copies on disk. Its last part is the name of the shared
+    ///   - location: The folder for the copies on disk. Its last part is the name of the shared
     ///     entries, unless `remoteConfiguration` has another prefix for their keys.
     ///   - remote: The server.
     ///   - coder: Makes bytes of values, on disk and on the server.
     ///   - keyCoder: Makes bytes of keys, on disk and on the server.
     ///   - configuration: What is local; the server comes behind its `furtherTiers`.
     ///   - remoteConfiguration: What is not.
-    /// - Throws: As `Cache.init(path:coder:keyCoder:configuration:)` and
+    /// - Throws: As `Cache.init(at:coder:keyCoder:configuration:)` and
     ///   `RemoteTier.init(name:server:coder:keyCoder:configuration:)`.
-    /// - Complexity: As `Cache.init(path:coder:keyCoder:configuration:)`. The server is connected
+    /// - Complexity: As `Cache.init(at:coder:keyCoder:configuration:)`. The server is connected
     ///   to when it is first needed.
     public convenience init(
-      path: String, remote: RemoteServer, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
+      at location: StoreLocation, remote: RemoteServer, coder: Coder<Value>,
+      keyCoder: KeyCoder<Key>,
       configuration: CacheConfiguration<Key, Value> = .init(),
       remoteConfiguration: RemoteTierConfiguration = .init()
     ) throws {
-      let name = URL(fileURLWithPath: path).lastPathComponent
       var remoteConfiguration = remoteConfiguration
       remoteConfiguration.clock = configuration.clock
       var configuration = configuration
       configuration.furtherTiers.append(
         try RemoteTier(
-          name: name, server: remote, coder: coder, keyCoder: keyCoder,
+          name: location.name, server: remote, coder: coder, keyCoder: keyCoder,
           configuration: remoteConfiguration))
-      try self.init(path: path, coder: coder, keyCoder: keyCoder, configuration: configuration)
+      try self.init(at: location, coder: coder, keyCoder: keyCoder, configuration: configuration)
     }
 
     /// The first of the tiers that is a server, for its statistics; nil if none is.
@@ -51,24 +50,24 @@
     /// ```swift
     /// var server = RemoteServer(host: "cache.internal")
     /// server.credentials = RemoteCredentials(password: password)
-    /// let users = try Cache<String, User>(path: folder, remote: server)
+    /// let users = try Cache<String, User>(at: .named("users"), remote: server)
     /// ```
     ///
     /// - Parameters:
-    ///   - path: The folder for the copies on disk. Its last part is the name of the shared
+    ///   - location: The folder for the copies on disk. Its last part is the name of the shared
     ///     entries, unless `remoteConfiguration` has another prefix for their keys.
     ///   - remote: The server.
     ///   - configuration: What is local; the server comes behind its `furtherTiers`.
     ///   - remoteConfiguration: What is not.
-    /// - Throws: As `init(path:remote:coder:keyCoder:configuration:remoteConfiguration:)`.
-    /// - Complexity: As `init(path:remote:coder:keyCoder:configuration:remoteConfiguration:)`.
+    /// - Throws: As `init(at:remote:coder:keyCoder:configuration:remoteConfiguration:)`.
+    /// - Complexity: As `init(at:remote:coder:keyCoder:configuration:remoteConfiguration:)`.
     public convenience init(
-      path: String, remote: RemoteServer,
+      at location: StoreLocation, remote: RemoteServer,
       configuration: CacheConfiguration<Key, Value> = .init(),
       remoteConfiguration: RemoteTierConfiguration = .init()
     ) throws {
       try self.init(
-        path: path, remote: remote, coder: .cbor, keyCoder: .standard,
+        at: location, remote: remote, coder: .cbor, keyCoder: .standard,
         configuration: configuration, remoteConfiguration: remoteConfiguration)
     }
   }

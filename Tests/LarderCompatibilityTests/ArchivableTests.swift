@@ -27,7 +27,8 @@ struct ArchivableTests {
   }
 
   @Test func anEncodingOfOnesOwnIsUsed() throws {
-    let archive = try Archive<ArchiveNote>(path: place.path, configuration: place.configuration())
+    let archive = try Archive<ArchiveNote>(
+      at: .path(place.path), configuration: place.configuration())
     try archive.record(ArchiveNote(primaryKey: "a", text: "größe"))
     #expect(
       try archive.currentDiskSize == (try ArchiveNote(primaryKey: "a", text: "größe").sizeOfData))
@@ -38,7 +39,7 @@ struct ArchivableTests {
     #expect(
       errorCode {
         try Archive<ArchiveNote>(
-          path: place.path,
+          at: .path(place.path),
           coder: .init(
             format: "other", encode: { try $0.archiveData() },
             decode: { try ArchiveNote.decode(archive: $0) }))

@@ -70,7 +70,7 @@ struct ArchiveDialectTests {
   }
 
   @Test func otherElementsAreInsertedAsEverywhere() throws {
-    let citizens = try Archive<Citizen>(path: place.path, configuration: place.configuration())
+    let citizens = try Archive<Citizen>(at: .path(place.path), configuration: place.configuration())
     try citizens.insert(Citizen(id: 1))
     #expect(errorCode { try citizens.insert(Citizen(id: 1)) } == .duplicate)
     #expect(errorCode { try citizens.insert(all: [Citizen(id: 1)]) } == .duplicate)
@@ -126,7 +126,7 @@ struct ArchiveDialectTests {
 
   @Test func indexesAndPrimaryKeysHelp() throws {
     let citizens = try Archive<Citizen>(
-      path: place.path, indexes: Citizen.indexes, configuration: place.configuration())
+      at: .path(place.path), indexes: Citizen.indexes, configuration: place.configuration())
     try citizens.insert(all: (0..<100).map { Citizen(id: $0, age: $0 % 10) })
     let query = citizens.findWhere { $0.age(.isEqual(3)).id(.less(than: 50)) }
       .sorted { $0.id(.ascending) }

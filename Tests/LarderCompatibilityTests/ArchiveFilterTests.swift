@@ -16,7 +16,7 @@ struct ArchiveFilterTests {
   init() throws {
     place = try ArchivePlace()
     archive = try Archive(
-      path: place.path, indexes: Citizen.indexes, configuration: place.configuration())
+      at: .path(place.path), indexes: Citizen.indexes, configuration: place.configuration())
     try archive.insert(all: [
       Citizen(id: 1, name: "Ada Lovelace", age: 36, nickname: "Countess", tags: ["math"]),
       Citizen(id: 2, name: "alan turing", age: 41, points: 5, score: .nan, tags: ["math", "ai"]),

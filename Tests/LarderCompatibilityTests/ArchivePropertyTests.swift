@@ -83,13 +83,14 @@ struct ArchivePropertyTests {
   }
 
   @Test func anArchiveWithoutAFactoryKeepsThemToItself() throws {
-    let archive = try Archive<ArchiveTeam>(path: place.path, configuration: place.configuration())
+    let archive = try Archive<ArchiveTeam>(
+      at: .path(place.path), configuration: place.configuration())
     try archive.record(ArchiveTeam(primaryKey: "t", captain: ArchiveUser(email: "a")))
     #expect(try users() == [])
     try archive.close()
     let factory = factory
     let linked = try Archive<ArchiveTeam>(
-      path: place.path, configuration: place.configuration { $0.propertyFactory = factory })
+      at: .path(place.path), configuration: place.configuration { $0.propertyFactory = factory })
     try linked.record(ArchiveTeam(primaryKey: "t", captain: ArchiveUser(email: "a")))
     #expect(try users() == ["a"])
   }

@@ -74,7 +74,7 @@ struct Member: Codable, Archivable {
     var configuration = ArchiveConfiguration()
     configuration.maximumDiskSize = 10.megabytes
     configuration.maximumMemorySize = 1.megabytes
-    let own = try Archive<Member>(path: path, configuration: configuration)
+    let own = try Archive<Member>(at: .path(path), configuration: configuration)
     #expect(try own.isEmpty)
     #expect(Member.archiveName == "vellum_member")
     try ada.updateArchive(in: factory)

@@ -13,7 +13,7 @@ import Testing
 
   @available(*, deprecated)
   @Test func storesAreFlushedAndDeleted() throws {
-    let disk = try DiskCache<Int, String>(path: directory.file("disk").path)
+    let disk = try DiskCache<Int, String>(at: .path(directory.file("disk").path))
     try disk.set("one", forKey: 1)
     try disk.flush()
     #expect(try disk.statistics.pendingCount == 0)
@@ -21,7 +21,7 @@ import Testing
     try cache.set("two", forKey: 1)
     try cache.flush()
     try cache.close()
-    let entries = try EntryCache<Int>(path: directory.file("entries").path, valueCount: 1)
+    let entries = try EntryCache<Int>(at: .path(directory.file("entries").path), valueCount: 1)
     try entries.setValues([Data("one".utf8)], forKey: 1)
     try entries.delete()
     #expect(!FileManager.default.fileExists(atPath: entries.path))
@@ -39,7 +39,7 @@ import Testing
     entries.flushInterval = .seconds(3)
     #expect(entries.checkpointInterval == .seconds(3) && entries.flushInterval == .seconds(3))
     let disk = try DiskCache<Int, String>(
-      path: directory.file("disk").path, configuration: configuration)
+      at: .path(directory.file("disk").path), configuration: configuration)
     try disk.set("one", forKey: 1)
     try disk.checkpoint()
     let statistics: DiskCacheStatistics = try disk.statistics
@@ -55,15 +55,55 @@ import Testing
 
   @available(*, deprecated)
   @Test func theSameAwaited() async throws {
-    let disk = try DiskCache<Int, String>(path: directory.file("disk").path)
+    let disk = try DiskCache<Int, String>(at: .path(directory.file("disk").path))
     try await disk.set("one", forKey: 1)
     try await disk.flush()
     #expect(try disk.statistics.pendingCount == 0)
     let cache = Cache(name: "texts", tiers: [disk])
     try await cache.flush()
     try await cache.close()
-    let entries = try EntryCache<Int>(path: directory.file("entries").path, valueCount: 1)
+    let entries = try EntryCache<Int>(at: .path(directory.file("entries").path), valueCount: 1)
     try await entries.delete()
     #expect(!FileManager.default.fileExists(atPath: entries.path))
+  }
+
+  private struct Item: Codable, Identifiable, Sendable { var id: Int }
+
+  /// Each is one folder with what `at:` opens.
+  @available(*, deprecated)
+  @Test func storesAreOpenedByTheirPath() throws {
+    func path(_ name: String) -> String { directory.file(name).path }
+    try DiskCache<Int, String>(path: path("1"), coder: .string, keyCoder: .standard)
+      .set("one", forKey: 1)
+    #expect(try DiskCache<Int, String>(path: path("1"), coder: .string).value(forKey: 1) == "one")
+    try DiskCache<Int, String>(path: path("2")).set("two", forKey: 2)
+    #expect(try DiskCache<Int, String>(at: .path(path("2"))).value(forKey: 2) == "two")
+    try DiskCache<Int, Data>(path: path("3")).set(Data([3]), forKey: 3)
+    #expect(try DiskCache<Int, Data>(at: .path(path("3"))).value(forKey: 3) == Data([3]))
+    try Cache<Int, String>(path: path("4"), coder: .string, keyCoder: .standard).close()
+    try Cache<Int, String>(path: path("4"), coder: .string).close()
+    try Cache<Int, String>(path: path("5")).close()
+    try Cache<Int, Data>(path: path("6")).close()
+    try EntryCache<Int>(path: path("7"), valueCount: 1, keyCoder: .standard).close()
+    try EntryCache<Int>(path: path("7"), valueCount: 1).close()
+    try Archive<Item>(path: path("8"), coder: .cbor).insert(Item(id: 8))
+    #expect(try Archive<Item>(path: path("8")).element(forID: 8) != nil)
+    #expect(errorCode { try DiskCache<Int, String>(name: "a/b") } == .invalidArgument)
+    #expect(errorCode { try Cache<Int, Data>(name: "a/b") } == .invalidArgument)
+    #expect(errorCode { try EntryCache<Int>(name: "a/b", valueCount: 1) } == .invalidArgument)
+    #expect(errorCode { try Archive<Item>(name: "a/b") } == .invalidArgument)
+  }
+
+  @available(*, deprecated)
+  @Test func closedCachesAreMendedByTheirPath() throws {
+    let path = directory.file("disk").path
+    try DiskCache<Int, String>(at: .path(path)).set("one", forKey: 1)
+    let compaction: DiskCacheCompaction = try DiskCache<Int, String>.compact(path: path)
+    #expect(compaction.logSize > 0)
+    #expect(try DiskCache<Int, String>.rebuild(path: path).isIntact)
+    let rescued: String = directory.file("rescued").path
+    #expect(try DiskCache<Int, String>.salvage(from: path, to: rescued).intact == 1)
+    try DiskCache<Int, String>.delete(path: path)
+    #expect(!FileManager.default.fileExists(atPath: path))
   }
 }

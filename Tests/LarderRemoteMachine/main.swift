@@ -21,7 +21,7 @@
       var remote = RemoteTierConfiguration()
       remote.localLifetime = .seconds(86_400)
       remote.loadLease = .seconds(86_400)
-      cache = try Cache(path: folder, remote: server, remoteConfiguration: remote)
+      cache = try Cache(at: .path(folder), remote: server, remoteConfiguration: remote)
     }
 
     private func say(_ text: String) {

@@ -30,7 +30,7 @@
         remoteConfiguration.loadLease = .seconds(86_400)
         remote(&remoteConfiguration)
         cache = try Cache(
-          path: directory.file("counts").path, remote: server, configuration: configuration,
+          at: .path(directory.file("counts").path), remote: server, configuration: configuration,
           remoteConfiguration: remoteConfiguration)
       }
     }
@@ -168,7 +168,8 @@
       var remote = RemoteTierConfiguration()
       remote.localLifetime = .seconds(86_400)
       let again = try Cache<String, Int>(
-        path: one.directory.file("counts").path, remote: redis.patient, remoteConfiguration: remote)
+        at: .path(one.directory.file("counts").path), remote: redis.patient,
+        remoteConfiguration: remote)
       #expect(try await again.value(forKey: "k") == 2)
     }
 

@@ -85,7 +85,7 @@
       _ = try await machine.next("ready")
       let directory = try TemporaryDirectory()
       let cache = try Cache<String, Int>(
-        path: directory.file("counts").path, remote: redis.patient)
+        at: .path(directory.file("counts").path), remote: redis.patient)
       var times: [Double] = []
       for round in 0..<100 {
         try await cache.set(2 * round, forKey: "k")

@@ -27,7 +27,7 @@
     let logger = Logger(label: "server")
 
     let users = try Cache<Int, String>(
-      path: folder.appendingPathComponent("users").path,
+      at: .url(folder.appendingPathComponent("users")),
       configuration: .init(config: config.scoped(to: "users")))
 
     let metrics = StoreMetrics(interval: .seconds(15))

@@ -24,7 +24,7 @@
       #expect(server.readLine() == "closed")
       #expect(server.wait() == 0)
 
-      let users = try Cache<Int, String>(path: directory.file("users").path)
+      let users = try Cache<Int, String>(at: .path(directory.file("users").path))
       for user in 0..<500 { #expect(try await users.value(forKey: user) == "user \(user)") }
       try await users.close()
       let log = try MessageLog<LogRecord>(readingFrom: directory.file("server.log"))

@@ -65,7 +65,7 @@
     }
 
     @Test func aCacheHasFiguresOfEachTier() async throws {
-      let cache = try Cache<Int, Data>(path: directory.file("cache").path, coder: .data)
+      let cache = try Cache<Int, Data>(at: .path(directory.file("cache").path), coder: .data)
       metrics.add(cache, name: "test")
       for key in 0..<50 {
         _ = try await cache.value(forKey: key) { Data(count: 1000) }
@@ -99,10 +99,10 @@
 
     @Test func diskCachesEntriesAndArchivesAreReportedAlike() async throws {
       struct Item: Codable, Identifiable, Sendable { var id: Int }
-      let disk = try DiskCache<Int, String>(path: directory.file("disk").path)
+      let disk = try DiskCache<Int, String>(at: .path(directory.file("disk").path))
       let entries = try EntryCache<String>(
-        path: directory.file("entries").path, valueCount: 1, version: 1)
-      let archive = try Archive<Item>(path: directory.file("archive").path)
+        at: .path(directory.file("entries").path), valueCount: 1, version: 1)
+      let archive = try Archive<Item>(at: .path(directory.file("archive").path))
       metrics.add(disk, name: "disk")
       metrics.add(entries, name: "entries")
       metrics.add(archive, name: "archive")

@@ -104,10 +104,10 @@
       let path = directory.file("cache").path
       var configuration = CacheConfiguration<String, String>()
       configuration.writePolicy = .writeBack()
-      let cache = try Cache<String, String>(path: path, configuration: configuration)
-      let disk = try DiskCache<String, String>(path: directory.file("disk").path)
+      let cache = try Cache<String, String>(at: .path(path), configuration: configuration)
+      let disk = try DiskCache<String, String>(at: .path(directory.file("disk").path))
       let entries = try EntryCache<String>(
-        path: directory.file("entries").path, valueCount: 1, version: 1)
+        at: .path(directory.file("entries").path), valueCount: 1, version: 1)
       try log.append("one")
       try await cache.set("value", forKey: "key")
       try await disk.set("value", forKey: "key")
@@ -117,7 +117,7 @@
       #expect(errorCode { try entries.statistics } == .closed)
       #expect(
         try MessageLog(readingFrom: directory.file("log"), coder: .string).messages() == ["one"])
-      let again = try Cache<String, String>(path: path)
+      let again = try Cache<String, String>(at: .path(path))
       #expect(try await again.value(forKey: "key") == "value")
       try await again.close()
     }

@@ -15,7 +15,7 @@
 
     @Test func aLoadIsASpan() async throws {
       let directory = try TemporaryDirectory()
-      let users = try Cache<Int, String>(path: directory.file("users").path)
+      let users = try Cache<Int, String>(at: .path(directory.file("users").path))
       let server = Server()
       // Example: a traced load
       let user = try await users.value(forKey: 7, tracing: "load user") {

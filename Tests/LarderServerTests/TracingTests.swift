@@ -28,7 +28,7 @@
       _ = tracer
       let memory = MemoryCache<Int, Int>(countLimit: 10)
       let directory = try TemporaryDirectory()
-      let cache = try Cache<Int, Int>(path: directory.file("cache").path)
+      let cache = try Cache<Int, Int>(at: .path(directory.file("cache").path))
       for _ in 0..<3 {
         #expect(try await memory.value(forKey: 1, tracing: "memory") { 7 } == 7)
         #expect(try await cache.value(forKey: 1, tracing: "cache") { 8 } == 8)

@@ -13,13 +13,13 @@ struct InheritedDescriptorTests {
       fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .overwriteOldest,
       coder: .string)
     try log.append("message", durability: .power)
-    let cache = try DiskCache<String, Data>(path: directory.file("cache").path)
+    let cache = try DiskCache<String, Data>(at: .path(directory.file("cache").path))
     try cache.set(Data(count: 100_000), forKey: "key")
     try cache.checkpoint()
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.isReadOnly = true
     let reader = try DiskCache<String, Data>(
-      path: directory.file("cache").path, configuration: configuration)
+      at: .path(directory.file("cache").path), configuration: configuration)
     let value = try reader.value(forKey: "key")
     let held = directory.file("held")
     try Data().write(to: held)

@@ -19,7 +19,7 @@ import Testing
   @Test func anAsyncFunctionThatDoesNotAwaitIsAnError() throws {
     let code = """
       import Larder
-      func open() throws -> DiskCache<Int, Int> { try DiskCache(name: "never opened") }
+      func open() throws -> DiskCache<Int, Int> { try DiskCache(at: .named("never opened")) }
       func blocks() throws { try open().sync() }
       func forgets() async throws { try open().sync() }  // error
       func forgetsToLoad(_ memory: MemoryCache<Int, Int>) async throws {

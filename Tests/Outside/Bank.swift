@@ -26,7 +26,7 @@ enum Bank {
 
   private static func run(_ session: Session) async throws {
     let path = session.path("accounts")
-    let accounts = try Archive<Account>(path: path, indexes: indexes)
+    let accounts = try Archive<Account>(at: .path(path), indexes: indexes)
     let all = (0..<count).map { Account(id: $0, address: "a\($0)@example.org", branch: $0 % 10) }
     try await accounts.insert(all: all)
     let deadline = session.deadline(share: 0.5)
@@ -46,14 +46,14 @@ enum Bank {
       try await Task.sleep(for: .milliseconds(dice.below(100)))
       teller.kill()
       teller.wait()
-      let again = try Archive<Account>(path: path, indexes: indexes)
+      let again = try Archive<Account>(at: .path(path), indexes: indexes)
       try await check(again, "behind kill \(kill)")
       try await again.close()
     }
   }
 
   private static func child(_ session: Session) throws {
-    let accounts = try Archive<Account>(path: session.child[0], indexes: indexes)
+    let accounts = try Archive<Account>(at: .path(session.child[0]), indexes: indexes)
     var dice = session.dice("child \(session.child[1])")
     say("open")
     while true { try move(accounts, &dice) }

@@ -123,7 +123,7 @@ enum Equals {
 
   /// Prefixes and ranges mean what they mean of the keys themselves.
   private static func ranges(_ session: Session) throws {
-    let cache = try DiskCache<String, Data>(path: session.path("ranges"))
+    let cache = try DiskCache<String, Data>(at: .path(session.path("ranges")))
     for number in 0..<10 { try cache.set(Data(), forKey: "\(composed)/\(number)") }
     let found = try cache.keys(.prefix("\(decomposed)/"))
     expect(found.count == 10, promise, "keys(.prefix): \(found.count) of 10 under an equal prefix")
@@ -155,7 +155,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
 
   static func disk(_ path: String) throws -> Shelf {
     try Shelf { shelf in
-      let cache = try DiskCache<Key, String>(path: path)
+      let cache = try DiskCache<Key, String>(at: .path(path))
       shelf.value = { try cache.value(forKey: $0) }
       shelf.set = { try cache.set($0, forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
@@ -167,7 +167,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
 
   static func cache(_ path: String) throws -> Shelf {
     try Shelf { shelf in
-      let cache = try Cache<Key, String>(path: path)
+      let cache = try Cache<Key, String>(at: .path(path))
       shelf.value = { try cache.value(forKey: $0) }
       shelf.set = { try cache.set($0, forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
@@ -183,7 +183,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
 
   static func entries(_ path: String) throws -> Shelf {
     try Shelf { shelf in
-      let cache = try EntryCache<Key>(path: path, valueCount: 1, version: 1)
+      let cache = try EntryCache<Key>(at: .path(path), valueCount: 1, version: 1)
       shelf.value = { try cache.snapshot(forKey: $0)?.string(at: 0) }
       shelf.set = { try cache.setValues([Data($0.utf8)], forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
@@ -195,7 +195,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
 
   static func archive(_ path: String) throws -> Shelf {
     try Shelf { shelf in
-      let archive = try Archive<Item<Key>>(path: path)
+      let archive = try Archive<Item<Key>>(at: .path(path))
       shelf.value = { try archive.element(forID: $0)?.text }
       shelf.set = { try archive.upsert(Item(id: $1, text: $0)) }
       shelf.remove = { try archive.delete(id: $0) }

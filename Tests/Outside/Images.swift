@@ -71,12 +71,12 @@ enum Images {
       child.kill()
       child.wait()
       let album = try Album(
-        DiskCache<String, Data>(path: folder, configuration: limited(limit)), limit, diary)
+        DiskCache<String, Data>(at: .path(folder), configuration: limited(limit)), limit, diary)
       try album.checkAll("after kill \(kill)", share: 0.5)
       try album.close()
     }
     let album = try Album(
-      DiskCache<String, Data>(path: folder, configuration: limited(limit)), limit, diary)
+      DiskCache<String, Data>(at: .path(folder), configuration: limited(limit)), limit, diary)
     var steps = 0
     while album.written < 2 * limit || !deadline.isOver {
       try album.step(&dice)
@@ -92,7 +92,7 @@ enum Images {
   private static func dayUntilKilled(_ session: Session) throws {
     let limit = Int(session.child[2]) ?? 0
     let album = try Album(
-      DiskCache<String, Data>(path: session.path("day"), configuration: limited(limit)), limit,
+      DiskCache<String, Data>(at: .path(session.path("day")), configuration: limited(limit)), limit,
       session.path("day.diary"))
     var dice = session.dice("child \(session.child[1])")
     while true {
@@ -106,7 +106,7 @@ enum Images {
   private static func hotSet(_ session: Session) throws {
     let limit = session.isLong ? 256 << 20 : 32 << 20
     let cache = try DiskCache<String, Data>(
-      path: session.path("hot"), configuration: limited(limit))
+      at: .path(session.path("hot")), configuration: limited(limit))
     var stream = Stream(limit: limit, hotCount: 300)
     try stream.fill { try cache.set($0.bytes(count: $1), forKey: address($0.id)) }
     try cache.checkpoint()
@@ -142,7 +142,7 @@ enum Images {
     configuration.memory.costLimit = memory
     configuration.memory.cost = { $1.count }
     let folder = session.path("tiers")
-    var cache = try Cache<String, Data>(path: folder, configuration: configuration)
+    var cache = try Cache<String, Data>(at: .path(folder), configuration: configuration)
     var stream = Stream(limit: limit, hotCount: 300)
     try stream.fill { try cache.set($0.bytes(count: $1), forKey: address($0.id)) }
     var (dice, peak) = (session.dice("tiers"), Peak())
@@ -173,7 +173,7 @@ enum Images {
     Album.checkMemory(folder, peak, limit + memory, "two tiers")
     let promotions = cache.statistics.promotions
     try cache.close()
-    cache = try Cache<String, Data>(path: folder, configuration: configuration)
+    cache = try Cache<String, Data>(at: .path(folder), configuration: configuration)
     let left = try (0..<stream.hotCount).filter { try cache.contains(address($0)) }.count
     expect(
       left == stream.hotCount, "What memory serves often is there after reopening",
@@ -189,7 +189,7 @@ enum Images {
   private static func keptValues(_ session: Session) throws {
     let (limit, keptCount) = (64 << 20, 10_000)
     let folder = session.path("kept")
-    let cache = try DiskCache<String, Data>(path: folder, configuration: limited(limit))
+    let cache = try DiskCache<String, Data>(at: .path(folder), configuration: limited(limit))
     var (kept, bytes, peak) = ([Data](), 0, Peak())
     for id in 0..<keptCount {
       let data = Stamp(id: id, version: 1).bytes(count: 21_000)

@@ -72,6 +72,7 @@ enum Leaving {
         coding()
         return bytes
       })
-    return try Cache(path: path, coder: coder, keyCoder: .standard, configuration: configuration)
+    return try Cache(
+      at: .path(path), coder: coder, keyCoder: .standard, configuration: configuration)
   }
 }

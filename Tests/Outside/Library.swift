@@ -42,7 +42,7 @@ enum Library {
   private static func run(_ session: Session) throws {
     let folder = session.path("tracks")
     let count = session.isLong ? 100_000 : 30_000
-    let archive = try Archive<Track>(path: folder, indexes: indexes)
+    let archive = try Archive<Track>(at: .path(folder), indexes: indexes)
     let model = TrackModel(count: count)
     var inserting = Latencies()
     for start in stride(from: 0, to: count, by: 10_000) {
@@ -57,7 +57,7 @@ enum Library {
     // The rest of the time is with an index more, which the reader knows nothing of.
     let more = indexes + [ArchiveIndex("plays", \.plays)]
     var opening = Latencies()
-    let again = try opening.time { try Archive<Track>(path: folder, indexes: more) }
+    let again = try opening.time { try Archive<Track>(at: .path(folder), indexes: more) }
     say("archive: opened with another index: \(opening.figures)")
     try together(again, model, session, "five indexes")
     try checkAll(again, model)
@@ -107,7 +107,7 @@ enum Library {
     var configuration = ArchiveConfiguration()
     configuration.isReadOnly = true
     let archive = try Archive<Track>(
-      path: session.path("tracks"), indexes: indexes, configuration: configuration)
+      at: .path(session.path("tracks")), indexes: indexes, configuration: configuration)
     say("open")
     let model = TrackModel(count: Int(session.child[0]) ?? 0, onlySettled: true)
     var (dice, latencies) = (session.dice("reader"), Latencies())

@@ -25,7 +25,7 @@ enum Mirror {
 
   private static func run(_ session: Session) throws {
     let path = session.path("cache")
-    let cache = try DiskCache(path: path, configuration: configuration(isReadOnly: false))
+    let cache = try DiskCache(at: .path(path), configuration: configuration(isReadOnly: false))
     var dice = session.dice("writer")
     var expected: [Int: String] = [:]
     let names = (0..<3).map { "follower \($0)" }
@@ -84,7 +84,7 @@ enum Mirror {
 
   private static func child(_ session: Session) throws {
     let (path, name) = (session.child[0], session.child[1])
-    let cache = try DiskCache(path: path, configuration: configuration(isReadOnly: true))
+    let cache = try DiskCache(at: .path(path), configuration: configuration(isReadOnly: true))
     let file = path + "." + name
     // One that was killed before it kept anything begins with what is there.
     var kept = try load(file) ?? snapshot(cache)

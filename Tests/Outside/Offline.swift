@@ -74,7 +74,7 @@ enum Offline {
     configuration.clock = CacheClock(
       now: { .seconds(origin.now) },
       date: { Date(timeIntervalSince1970: 1_800_000_000 + origin.now) })
-    return try Cache(path: path, configuration: configuration)
+    return try Cache(at: .path(path), configuration: configuration)
   }
 
   private static func run(_ session: Session) async throws {

@@ -28,15 +28,15 @@ enum Pages {
 
   private static func run(_ session: Session) throws {
     let folder = session.path("pages")
-    var cache = try EntryCache<String>(path: folder, valueCount: 3, version: 1)
+    var cache = try EntryCache<String>(at: .path(folder), valueCount: 3, version: 1)
     try beforeAnyCheckpoint(cache)
     try cache.close()
-    cache = try EntryCache<String>(path: folder, valueCount: 3, version: 1)
+    cache = try EntryCache<String>(at: .path(folder), valueCount: 3, version: 1)
     let count = try cache.count
     expect(count == 70, "Counts are right", "\(count) of 70 after reopening")
     try cache.removeAll()
     try cache.close()
-    cache = try EntryCache<String>(path: folder, valueCount: 3, version: 1)
+    cache = try EntryCache<String>(at: .path(folder), valueCount: 3, version: 1)
     try use(cache, session, folder)
     try cache.close()
   }

@@ -33,14 +33,14 @@ struct Remains: Sendable {
   private static let images = Remains(
     name: "images",
     leave: { path in
-      let cache = try DiskCache<String, Data>(path: path)
+      let cache = try DiskCache<String, Data>(at: .path(path))
       try write(
         { try cache.set(bytes($0, $1), forKey: Images.address($0)) },
         { try cache.remove(forKey: Images.address($0)) }, { try cache.checkpoint() })
       return cache
     },
     read: { path, finding in
-      let cache = try DiskCache<String, Data>(path: path)
+      let cache = try DiskCache<String, Data>(at: .path(path))
       for id in 0..<Folders.idCount {
         try finding.reading {
           if let data = try cache.value(forKey: Images.address(id)) {
@@ -57,14 +57,14 @@ struct Remains: Sendable {
   private static let answers = Remains(
     name: "api",
     leave: { path in
-      let cache = try Cache<Int, Data>(path: path)
+      let cache = try Cache<Int, Data>(at: .path(path))
       try write(
         { try cache.set(bytes($0, $1), forKey: $0) }, { try cache.remove(forKey: $0) },
         { try cache.diskCache?.checkpoint() })
       return cache
     },
     read: { path, finding in
-      let cache = try Cache<Int, Data>(path: path)
+      let cache = try Cache<Int, Data>(at: .path(path))
       for id in 0..<Folders.idCount {
         try finding.reading {
           if let data = try cache.value(forKey: id) { finding.take(id, Stamp(data)) }
@@ -80,14 +80,14 @@ struct Remains: Sendable {
   private static let tracks = Remains(
     name: "archive",
     leave: { path in
-      let archive = try Archive<Library.Track>(path: path, indexes: Library.indexes)
+      let archive = try Archive<Library.Track>(at: .path(path), indexes: Library.indexes)
       try write(
         { try archive.upsert(Library.Track($0, $1)) }, { try archive.delete(id: $0) },
         { try archive.checkpoint() })
       return archive
     },
     read: { path, finding in
-      let archive = try Archive<Library.Track>(path: path, indexes: Library.indexes)
+      let archive = try Archive<Library.Track>(at: .path(path), indexes: Library.indexes)
       func take(_ track: Library.Track, _ id: Int) {
         let isSame = track == Library.Track(id, track.version)
         finding.take(id, isSame ? Stamp(id: id, version: track.version) : nil)
@@ -109,14 +109,14 @@ struct Remains: Sendable {
   private static let pages = Remains(
     name: "entries",
     leave: { path in
-      let cache = try EntryCache<String>(path: path, valueCount: 2)
+      let cache = try EntryCache<String>(at: .path(path), valueCount: 2)
       try write(
         { try cache.setValues([bytes($0, $1), bytes($0 + 1_000, $1)], forKey: "\($0)") },
         { try cache.remove(forKey: "\($0)") }, { try cache.checkpoint() })
       return cache
     },
     read: { path, finding in
-      let cache = try EntryCache<String>(path: path, valueCount: 2)
+      let cache = try EntryCache<String>(at: .path(path), valueCount: 2)
       for id in 0..<Folders.idCount {
         try finding.reading {
           guard let snapshot = try cache.snapshot(forKey: "\(id)") else { return }

@@ -42,7 +42,7 @@
         shared.stalenessSampling = 1
         machines.append(
           try Cache(
-            path: session.path("machine \(number)"), remote: server, configuration: local,
+            at: .path(session.path("machine \(number)")), remote: server, configuration: local,
             remoteConfiguration: shared))
       }
       try await agree(session, machines)

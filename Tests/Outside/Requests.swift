@@ -41,7 +41,7 @@ enum Requests {
     var configuration = CacheConfiguration<String, Data>()
     configuration.memory.countLimit = 20_000
     let folder = session.path("answers")
-    let cache = try Cache<String, Data>(path: folder, configuration: configuration)
+    let cache = try Cache<String, Data>(at: .path(folder), configuration: configuration)
     let deadline = session.deadline(share: 0.8)
     let counts = try await withThrowingTaskGroup(of: Counts.self) { group in
       for task in 0..<8 {
@@ -182,7 +182,7 @@ enum Requests {
 
   /// Nothing but whole, current answers is there, and removing the expired leaves them alone.
   private static func reopened(_ session: Session, _ folder: String) throws {
-    let cache = try Cache<String, Data>(path: folder)
+    let cache = try Cache<String, Data>(at: .path(folder))
     var (counts, there) = (Counts(), 0)
     for id in 0..<keyCount where id % 100 == 0 || id < keyCount / 100 {
       let before = now()

@@ -23,7 +23,7 @@ enum Sessions {
     let clock = ContinuousClock()
     var configuration = CacheConfiguration<String, String>()
     configuration.memory.countLimit = 1000
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     for number in 0..<100 {
       try cache.set("user \(number)", forKey: "s\(number)", expiration: .afterAccess(life))
     }
@@ -35,7 +35,7 @@ enum Sessions {
       Thread.sleep(forTimeInterval: 0.1)
     }
     try cache.close()
-    let again = try Cache(path: path, configuration: configuration)
+    let again = try Cache(at: .path(path), configuration: configuration)
     let alive = try (0..<50).filter { try again.value(forKey: "s\($0)") != nil }.count
     // A machine that stood still says nothing.
     expect(
@@ -55,7 +55,7 @@ enum Sessions {
     configuration.countLimit = 1000
     configuration.checkpointInterval = .milliseconds(100)
     let path = session.path("read")
-    let cache = try DiskCache(path: path, configuration: configuration)
+    let cache = try DiskCache(at: .path(path), configuration: configuration)
     for key in 0..<1000 { try cache.set(Data([1]), forKey: key) }
     try cache.checkpoint()
     let before = try cache.statistics.checkpoints
@@ -66,7 +66,7 @@ enum Sessions {
     }
     // As after a kill: what a copy has is what is in the files.
     try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
-    let copy = try DiskCache(path: path + ".copy", configuration: configuration)
+    let copy = try DiskCache(at: .path(path + ".copy"), configuration: configuration)
     for key in 1000..<1900 { try copy.set(Data([2]), forKey: key) }
     try copy.checkpoint()
     let kept = try (0..<100).filter { try copy.contains($0) }.count
@@ -78,7 +78,7 @@ enum Sessions {
 
   private static func longKeys(_ session: Session) throws {
     var dice = session.dice("long keys")
-    let cache = try DiskCache<String, Int>(path: session.path("long"))
+    let cache = try DiskCache<String, Int>(at: .path(session.path("long")))
     let start = "https://example.org/" + String(repeating: "a/", count: 300)
     let keys = (100..<400).map { start + "\($0)" }
     for (number, key) in keys.enumerated() { try cache.set(number, forKey: key) }
@@ -97,7 +97,7 @@ enum Sessions {
   private static func tooLarge(_ session: Session) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.costLimit = 20_000_000
-    let cache = try DiskCache(path: session.path("large"), configuration: configuration)
+    let cache = try DiskCache(at: .path(session.path("large")), configuration: configuration)
     for key in 0..<150 { try cache.set(Data(count: 100_000), forKey: key) }
     try cache.set(Data(count: 25_000_000), forKey: 1000)
     try cache.checkpoint()

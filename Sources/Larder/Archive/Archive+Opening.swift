@@ -3,8 +3,7 @@
 public import LarderCore
 
 extension Archive {
-  /// Opens the archive in a folder with a coder, and creates it if it is missing; not the
-  /// folders above.
+  /// Opens the archive in a folder with a coder, and creates it if it is missing.
   ///
   /// Elements of an earlier version are migrated; see ``ArchiveSchema``.
   /// If the indexes in the folder are not what these would give for the elements, as far as their
@@ -13,15 +12,15 @@ extension Archive {
   /// indexes then.
   ///
   /// - Parameters:
-  ///   - path: The folder.
+  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
   ///   - coder: Makes bytes of elements. Its format is kept in the folder: a coder of another
   ///     one is refused.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
   ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: `.invalidArgument` (an empty path, a number out of range, two indexes with one
-  ///   number), `.busy` (the message names the process), `.configurationMismatch` (another
-  ///   coder's elements, or no archive; none of the elements looked at can be decoded, unless
+  /// - Throws: `.invalidArgument` (an empty path, no file URL, a name of no folder, a number
+  ///   out of range, two indexes with one number), `.busy` (the message names the process),
+  ///   `.configurationMismatch` (another coder's elements, or no archive; none of the elements looked at can be decoded, unless
   ///   ``ArchiveConfiguration/undecodable-swift.property`` says otherwise), `.incompatibleVersion`
   ///   (of Larder, or a later one of the schema), `.decoding` (an element of an earlier version
   ///   cannot be migrated), `.duplicate` (elements have the same value of a unique index),
@@ -31,89 +30,34 @@ extension Archive {
   ///   elements takes; O(what waited for a checkpoint) for one that was not; O(bytes of everything)
   ///   with other indexes than before; O(elements that could not be decoded).
   public convenience init(
-    path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
+    at location: StoreLocation, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
     schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
     try self.init(
-      folder: path, coder: coder, indexes: indexes, schema: schema,
-      configuration: configuration)
-  }
-
-  /// Opens the archive of that name in the user's caches folder with a coder, and creates
-  /// it if it is missing.
-  ///
-  /// - Parameters:
-  ///   - name: The name of a folder: not empty, without slashes.
-  ///   - coder: Makes bytes of elements.
-  ///   - indexes: What elements are found by besides their primary key; up to 64.
-  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
-  public convenience init(
-    name: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
-    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: try DiskFolder.caches(name), coder: coder, indexes: indexes,
+      folder: try location.path(in: Self.userDirectory), coder: coder, indexes: indexes,
       schema: schema, configuration: configuration)
-  }
-
-  /// Opens an archive on another thread, so that neither the log that a killed process
-  /// left nor new indexes keep the caller's busy.
-  ///
-  /// ```swift
-  /// let users = try await Archive<User>.opening { try Archive(name: "users") }
-  /// ```
-  ///
-  /// - Parameter make: Opens the archive.
-  /// - Returns: The archive.
-  /// - Throws: What the closure throws.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
-  public static func opening(
-    _ make: @escaping @Sendable () throws -> Archive
-  ) async throws -> Archive {
-    try await DiskExecutor("larder.archive.opening").run(make)
   }
 }
 
 // Disfavored: elements of LarderCompatibility say themselves how they are encoded and indexed.
 extension Archive where Element: Codable {
-  /// Opens the archive in a folder, with elements as CBOR.
+  /// Opens the archive in a folder, with elements as CBOR, and creates it if it is missing.
   ///
   /// - Parameters:
-  ///   - path: The folder.
+  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
   ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
+  /// - Throws: As ``init(at:coder:indexes:schema:configuration:)``.
+  /// - Complexity: As ``init(at:coder:indexes:schema:configuration:)``.
   @_disfavoredOverload
   public convenience init(
-    path: String, indexes: [ArchiveIndex<Element>] = [],
+    at location: StoreLocation, indexes: [ArchiveIndex<Element>] = [],
     schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
     try self.init(
-      folder: path, coder: .cbor, indexes: indexes, schema: schema,
+      folder: try location.path(in: Self.userDirectory), coder: .cbor, indexes: indexes,
+      schema: schema,
       configuration: configuration)
-  }
-
-  /// Opens the archive of that name in the user's caches folder, with elements as CBOR.
-  ///
-  /// - Parameters:
-  ///   - name: The name of a folder: not empty, without slashes.
-  ///   - indexes: What elements are found by besides their primary key; up to 64.
-  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
-  @_disfavoredOverload
-  public convenience init(
-    name: String, indexes: [ArchiveIndex<Element>] = [],
-    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: try DiskFolder.caches(name), coder: .cbor, indexes: indexes,
-      schema: schema, configuration: configuration)
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+public import Foundation
 public import LarderCore
 public import Synchronization
 
@@ -13,7 +13,7 @@ public import Synchronization
 ///   var age: Int
 /// }
 ///
-/// let users = try Archive<User>(name: "users", indexes: [ArchiveIndex("age", \.age)])
+/// let users = try Archive<User>(at: .named("users"), indexes: [ArchiveIndex("age", \.age)])
 /// try users.insert(User(id: 1, name: "Ada", age: 36))
 /// let ada = try users.element(forID: 1)
 /// let adults = try users.where { $0.age >= 18 }.sorted(by: \.age, .reverse).limit(10).results()
@@ -161,6 +161,9 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 }
 
 extension Archive: FolderStore {
+  /// Application Support: what an archive holds is nowhere else.
+  public static var userDirectory: FileManager.SearchPathDirectory { .applicationSupportDirectory }
+
   /// The library's own way to the store, of no use to programs.
   public var access: StoreAccess {
     var access = StoreAccess(store, executor)

@@ -9,7 +9,7 @@ public import LarderCore
 /// var configuration = ArchiveConfiguration()
 /// configuration.maximumDiskSize = 100.megabytes
 /// configuration.expiration = .days(30)
-/// let users = try Archive<User>(path: path, configuration: configuration)
+/// let users = try Archive<User>(at: .path(path), configuration: configuration)
 /// ```
 ///
 /// **Concurrency.** A value; safe to pass between threads.

@@ -7,7 +7,7 @@ public import Synchronization
 /// Keys and values in memory and on disk, and further down if you like.
 ///
 /// ```swift
-/// let users = try Cache<User.ID, User>(name: "users")
+/// let users = try Cache<User.ID, User>(at: .named("users"))
 /// let user = try await users.value(forKey: id) { try await server.user(id) }
 /// ```
 ///

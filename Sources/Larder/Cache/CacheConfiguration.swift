@@ -9,7 +9,7 @@ public import LarderCore
 /// configuration.memory.costLimit = 64 << 20
 /// configuration.disk.costLimit = 1 << 30
 /// configuration.expiration = .days(30)
-/// let images = try Cache(name: "images", configuration: configuration)
+/// let images = try Cache(at: .named("images"), configuration: configuration)
 /// ```
 ///
 /// **Concurrency.** A value; safe to pass between threads.

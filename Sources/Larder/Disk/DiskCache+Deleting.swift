@@ -7,26 +7,28 @@ extension DiskCache {
   ///
   /// ```swift
   /// try cache.close()
-  /// try DiskCache<String, Data>.delete(path: path)
+  /// try DiskCache<String, Data>.delete(at: .path(path))
   /// ```
   ///
   /// Works for a cache of any keys and values, also for one that is damaged. Files that are not the
   /// cache's stay. Without a cache in the folder, or a folder, nothing happens. Who has the cache
   /// open for reading goes on with what it had.
   ///
-  /// - Parameter path: The cache's folder.
+  /// - Parameter location: The cache's folder.
   /// - Throws: `.busy` (it is open for writing, here or in another process), `.notALarderFile`,
   ///   `.incompatibleVersion`, `.configurationMismatch` (it is an archive or a cache of entries):
   ///   nothing was deleted; `.io`.
   /// - Complexity: O(segments of the log).
-  public static func delete(path: String) throws { try StoreFiles.deleteCache(path) }
+  public static func delete(at location: StoreLocation) throws {
+    try StoreFiles.deleteCache(location.path(in: userDirectory))
+  }
 
   /// As the synchronous form, on a thread of its own: deletes the cache in a folder that is closed.
   ///
-  /// - Parameter path: The cache's folder.
+  /// - Parameter location: The cache's folder.
   /// - Throws: `.busy`, `.notALarderFile`, `.incompatibleVersion`, `.configurationMismatch`; `.io`.
   /// - Complexity: O(segments of the log).
-  public static func delete(path: String) async throws {
-    try await DiskExecutor("larder.disk.deleting").run { try StoreFiles.deleteCache(path) }
+  public static func delete(at location: StoreLocation) async throws {
+    try await DiskExecutor("larder.deleting").run { try self.delete(at: location) }
   }
 }

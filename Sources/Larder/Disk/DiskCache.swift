@@ -7,7 +7,7 @@ public import Synchronization
 /// of memory.
 ///
 /// ```swift
-/// let users = try DiskCache<User.ID, User>(name: "users")
+/// let users = try DiskCache<User.ID, User>(at: .named("users"))
 /// try await users.set(user, forKey: user.id, expiration: .days(30))
 /// let found = try await users.value(forKey: id)
 /// ```
@@ -79,26 +79,27 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   let fileNameProvider: (@Sendable (Key) throws -> String)?
   let settings: Mutex<Settings>
 
-  /// Opens the cache in a folder, and creates it if it is missing; not the folders above.
+  /// Opens the cache in a folder, and creates it if it is missing.
   ///
   /// What a process that was killed had not brought into the index is read from the log.
   ///
   /// - Parameters:
-  ///   - path: The folder.
+  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
   ///   - coder: Makes bytes of values. Its format is kept in the folder: a coder of
   ///     another one is refused.
   ///   - keyCoder: Makes bytes of keys. What these are is kept, too.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: `.invalidArgument` (an empty path, a number out of range), `.busy` (the
-  ///   message names the process), `.configurationMismatch` (another coder's values or keys),
+  /// - Throws: `.invalidArgument` (an empty path, no file URL, a name of no folder, a number
+  ///   out of range), `.busy` (the message names the process), `.configurationMismatch` (another coder's values or keys),
   ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`,
   ///   `.io`.
   /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
   ///   checkpoint) for one that was not.
   public init(
-    path: String, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
+    at location: StoreLocation, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
     configuration: DiskCacheConfiguration<Key, Value> = .init()
   ) throws {
+    let path = try location.path(in: Self.userDirectory)
     var options = configuration.options(format: coder.format)
     let reads = configuration.isReadOnly ? nil : StoreReads()
     options.reads = reads

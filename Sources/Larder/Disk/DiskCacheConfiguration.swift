@@ -11,7 +11,7 @@ public import LarderCore
 /// configuration.costLimit = 1 << 30
 /// configuration.expiration = .days(30)
 /// configuration.freeDiskSpaceLimit = 4 << 30
-/// let pages = try DiskCache(path: path, configuration: configuration)
+/// let pages = try DiskCache(at: .path(path), configuration: configuration)
 /// ```
 ///
 /// **Concurrency.** A value; safe to pass between threads.

@@ -1,29 +1,51 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+import CLarderSystem
+package import Foundation
 package import LarderCore
 
 /// Names of folders and files.
 package enum DiskFolder {
-  /// The path of a folder of that name in the program's part of the user's caches folder, which
-  /// is created.
-  package static func caches(_ name: String, program: String = program) throws(LarderError)
-    -> String
-  {
+  /// The path of a folder of that name in the program's part of one of the user's folders.
+  package static func path(
+    of name: String, in directory: FileManager.SearchPathDirectory, program: String = program
+  ) throws(LarderError) -> String {
     try validate(name)
     try validate(program)
     do {
-      let caches = try FileManager.default.url(
-        for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
-      let part = caches.appendingPathComponent(program, isDirectory: true)
-      try FileManager.default.createDirectory(at: part, withIntermediateDirectories: true)
-      return part.appendingPathComponent(name, isDirectory: true).path
+      return try FileManager.default.url(
+        for: directory, in: .userDomainMask, appropriateFor: nil, create: false
+      ).appendingPathComponent(program, isDirectory: true)
+        .appendingPathComponent(name, isDirectory: true).path
     } catch {
-      throw LarderError(.io, "Could not find or create the user's caches folder.", cause: error)
+      throw LarderError(.io, "Could not find the user's folder for \(name).", cause: error)
     }
   }
 
-  /// What tells this program's caches from those of others: the identifier of its bundle, else the
+  /// Makes the folders above one that is to be made, each with its name on the device.
+  ///
+  /// - Returns: Whether one was missing.
+  static func makeParents(of location: String) throws(LarderError) -> Bool {
+    let files = FileManager.default
+    var missing: [String] = []
+    var above = location
+    while let slash = above.lastIndex(of: "/"), slash > above.startIndex {
+      above = String(above[..<slash])
+      if files.fileExists(atPath: above) { break }
+      missing.append(above)
+    }
+    for folder in missing.reversed() {
+      do {
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      } catch {
+        throw LarderError(.io, "Could not create the folder \(folder).", cause: error)
+      }
+      try check(larder_os_file_sync_parent(folder), "create the folder \(folder)")
+    }
+    return !missing.isEmpty
+  }
+
+  /// What tells this program's stores from those of others: the identifier of its bundle, else the
   /// name of its executable.
   package static var program: String {
     Bundle.main.bundleIdentifier ?? lastComponent(of: CommandLine.arguments.first ?? "")

@@ -43,29 +43,31 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
 
   let store: EntryStore
 
-  /// Opens the cache in a folder, and creates it if it is missing; not the folders above.
+  /// Opens the cache in a folder, and creates it if it is missing.
   ///
   /// A cache of another version or another number of values is emptied first, in one
   /// step. What a process that was killed had not brought into the index is read from the
   /// log.
   ///
   /// - Parameters:
-  ///   - path: The folder.
+  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
   ///   - valueCount: How many values each entry has, 1 to 4096.
   ///   - version: What the values mean to the program, from 0 to 2³² − 1; 1 by default.
   ///   - keyCoder: Makes bytes of keys. What these are is kept in the folder.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: `.invalidArgument` (a number out of range, an empty path), `.busy` (the
+  /// - Throws: `.invalidArgument` (a number out of range, an empty path, no file URL, a name of no
+  ///   folder), `.busy` (the
   ///   message names the process), `.configurationMismatch` (the folder holds something
   ///   else, or other keys, or, for reading only, entries of another form), `.incompatibleVersion`,
   ///   `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`, `.io`.
   /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
   ///   checkpoint) for one that was not; O(entries) for one that starts afresh.
   public init(
-    path: String, valueCount: Int, version: Int = 1, keyCoder: KeyCoder<Key>,
+    at location: StoreLocation, valueCount: Int, version: Int = 1, keyCoder: KeyCoder<Key>,
     configuration: EntryCacheConfiguration = .init()
   ) throws {
     let format = try EntryFormat(valueCount: valueCount, version: version)
+    let path = try location.path(in: Self.userDirectory)
     store = try EntryStore(path: path, format: format, keyForm: keyCoder.form, configuration)
     self.keyCoder = keyCoder
     try keyCoder.check(store.handle)

@@ -50,7 +50,15 @@ final class StoreHandle: Sendable {
   init(path: String, options: StoreOptions, foundFormat: inout UInt64) throws(LarderError) {
     try Self.validate(path: path)
     let location = try StoreFolder.location(of: path)
-    let store = try Self.open(location, named: path, options, foundFormat: &foundFormat)
+    let store: SuspendableHandle.Opened
+    do throws(LarderError) {
+      store = try Self.open(location, named: path, options, foundFormat: &foundFormat)
+    } catch {
+      guard error.errno == ENOENT, !options.isReadOnly, !options.mustExist,
+        try DiskFolder.makeParents(of: location)
+      else { throw error }
+      store = try Self.open(location, named: path, options, foundFormat: &foundFormat)
+    }
     opened = Mutex(
       try StoreFolder(path: path, location: location, isReadOnly: options.isReadOnly))
     suspension = SuspendableHandle("The store at \(path)", store)

@@ -12,12 +12,12 @@ import Synchronization
 /// ```
 ///
 /// An archive has the folder ``Archivable/archiveName`` in the factory's, which is the program's
-/// in the user's caches folder unless you name another one. It stays open as long as the factory
-/// does, or until it is closed; then the next call opens it again.
+/// in the user's Application Support unless you name another one. It stays open as long as the
+/// factory does, or until it is closed; then the next call opens it again.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time.
 public final class ArchiveFactory: Sendable {
-  /// The one for all who need no other: in the user's caches folder.
+  /// The one for all who need no other: in the user's Application Support.
   public static let shared = ArchiveFactory(folder: nil, .zero, .zero, .init())
 
   /// What archives hold in memory if nobody says otherwise: 1 MiB.
@@ -33,7 +33,7 @@ public final class ArchiveFactory: Sendable {
   public let maximumDiskSize: DataSize
 
   let executor = DiskExecutor("larder.archive.factory")
-  /// nil is the user's caches folder.
+  /// nil is the user's Application Support.
   private let folder: String?
   private let configuration: ArchiveConfiguration
   private let slots = Mutex<[ObjectIdentifier: ArchiveSlot]>([:])
@@ -76,9 +76,9 @@ public final class ArchiveFactory: Sendable {
   /// - Returns: The archive: for one type always the same, while it is open.
   /// - Throws: `.invalidArgument` (a name that no folder can have, or one that another type
   ///   has too); `.io` if a folder cannot be created; as
-  ///   `Archive.init(path:coder:indexes:schema:configuration:)`.
+  ///   `Archive.init(at:coder:indexes:schema:configuration:)`.
   /// - Complexity: O(1); if the call opens the archive, as
-  ///   `Archive.init(path:coder:indexes:schema:configuration:)`.
+  ///   `Archive.init(at:coder:indexes:schema:configuration:)`.
   public func archive<Element: Archivable>(
     for type: Element.Type = Element.self, maximumMemorySize: DataSize = .zero,
     maximumDiskSize: DataSize = .zero
@@ -166,19 +166,13 @@ public final class ArchiveFactory: Sendable {
     configuration.maximumMemorySize = memorySize > .zero ? memorySize : maximumMemorySize
     configuration.maximumDiskSize = diskSize > .zero ? diskSize : maximumDiskSize
     configuration.companion = ArchiveFactoryLink(owner: self)
-    return try Archive(path: try path(Element.archiveName), configuration: configuration)
+    return try Archive(at: try location(Element.archiveName), configuration: configuration)
   }
 
-  private func path(_ name: String) throws -> String {
-    guard let folder else { return try DiskFolder.caches(name) }
+  private func location(_ name: String) throws -> StoreLocation {
+    guard let folder else { return .named(name) }
     try DiskFolder.validate(name)
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true)
-    } catch {
-      throw LarderError(.io, "Could not create the folder \(folder).", cause: error)
-    }
-    return folder + "/" + name
+    return .path(folder + "/" + name)
   }
 }
 

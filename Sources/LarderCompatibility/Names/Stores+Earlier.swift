@@ -16,6 +16,10 @@ public typealias DiskCacheReport = StoreReport
 @available(*, deprecated, renamed: "StoreOrder")
 public typealias DiskCacheOrder = StoreOrder
 
+/// What compacting a store came to.
+@available(*, deprecated, renamed: "StoreCompaction")
+public typealias DiskCacheCompaction = StoreCompaction
+
 extension StoreStatistics {
   /// Checkpoints.
   @available(*, deprecated, renamed: "checkpoints")

@@ -6,7 +6,7 @@
   /// ```swift
   /// var server = RemoteServer(host: "cache.internal")
   /// server.cluster = RemoteCluster()
-  /// let users = try Cache<String, User>(path: folder, remote: server)
+  /// let users = try Cache<String, User>(at: .path(folder), remote: server)
   /// ```
   ///
   /// The server and the seeds are asked which masters there are, and which slots each one owns.

@@ -13,7 +13,7 @@
   ///   name: "users", server: server, coder: .cbor, keyCoder: .string)
   /// var configuration = CacheConfiguration<String, User>()
   /// configuration.furtherTiers = [shared]
-  /// let users = try Cache(path: folder, configuration: configuration)
+  /// let users = try Cache(at: .path(folder), configuration: configuration)
   /// ```
   ///
   /// Each `Cache` keeps copies of what it reads in its memory and on its disk, and the server tells

@@ -34,7 +34,7 @@ struct CacheCompact: ParsableCommand {
     try StandardStreams.requireOutput(outside: folder)
     try CacheFolder.tellLosses(of: folder)
     let sizes = try EntryProgress.run("compacting", isShown: !quiet) {
-      try RawCache.compact(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
+      try RawCache.compact(at: .path(folder), trustsOtherUsers: others.areTrusted, progress: $0)
     }
     guard !quiet else { return }
     StandardError.note(

@@ -31,7 +31,8 @@ enum CacheFolder {
   private static func openForReading(_ path: String) throws -> RawCache {
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.isReadOnly = true
-    return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
+    return try RawCache(
+      at: .path(path), coder: coder, keyCoder: .data, configuration: configuration)
   }
 
   /// Opens the cache for reading and writing, and nobody else may have it.
@@ -45,7 +46,7 @@ enum CacheFolder {
     configuration.mustExist = !creates
     configuration.trustsOtherUsers = others.areTrusted
     let cache = try RawCache(
-      path: path, coder: coder, keyCoder: .data, configuration: configuration)
+      at: .path(path), coder: coder, keyCoder: .data, configuration: configuration)
     try tellLosses(of: cache)
     return cache
   }

@@ -37,7 +37,7 @@ struct CacheRebuild: ParsableCommand {
     let report = try CacheFolder.alone(folder, "rebuild") {
       try EntryProgress.run("rebuilding", isShown: !quiet) {
         try RawCache.rebuild(
-          path: folder, trustsOtherUsers: others.areTrusted, keepsUncertain: keepUncertain,
+          at: .path(folder), trustsOtherUsers: others.areTrusted, keepsUncertain: keepUncertain,
           progress: $0)
       }
     }

@@ -42,7 +42,7 @@ struct CacheSalvage: ParsableCommand {
     let report = try CacheFolder.alone(source, "salvage") {
       try EntryProgress.run("salvaging", isShown: !quiet) {
         try RawCache.salvage(
-          from: source, to: target, keepsUncertain: keepUncertain, progress: $0)
+          from: .path(source), to: .path(target), keepsUncertain: keepUncertain, progress: $0)
       }
     }
     if quiet {

@@ -14,7 +14,7 @@ enum DemoDiskCache {
 
   /// The cache as the demo and the process that is killed both open it.
   static func open(_ folder: String) throws -> DiskCache<Int, Data> {
-    try DiskCache(path: folder)
+    try DiskCache(at: .path(folder))
   }
 
   static func key(_ number: UInt64) -> Int { Int(number % UInt64(keys)) }
@@ -96,7 +96,7 @@ enum DemoDiskCache {
 
   /// Memory over the same disk.
   private static func runTiers(_ tour: Tour, _ folder: String) throws {
-    let cache = try Cache<Int, Data>(path: folder)
+    let cache = try Cache<Int, Data>(at: .path(folder))
     let (newest, _) = try inspectTiers(cache)
     let clock = ContinuousClock()
     let times = 100_000

@@ -32,7 +32,7 @@ struct PathTests {
 
   private static let path = SourceTree.Pattern(
     [
-      #"FileManager|fileURLWithPath|filePath:|[pP]ath \+ "|\.location\b"#,
+      #"FileManager\.default|fileURLWithPath|filePath:|[pP]ath \+ "|\.location\b"#,
       #"larder_os_(file|folder)_(open|remove|rename|make|list|identify|facts_at)\("#,
     ].joined(separator: "|"))
 

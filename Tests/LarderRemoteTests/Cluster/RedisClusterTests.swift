@@ -84,7 +84,7 @@
       let folders = [try TemporaryDirectory(), try TemporaryDirectory()]
       let caches = try folders.map {
         try Cache<String, Int>(
-          path: $0.file("copies").path, remote: server, remoteConfiguration: configuration)
+          at: .path($0.file("copies").path), remote: server, remoteConfiguration: configuration)
       }
       // All of the same slot; each is absent until it is written.
       let keys = (0..<8).map { "{tag}\($0)" }

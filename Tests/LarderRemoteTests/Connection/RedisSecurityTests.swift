@@ -112,7 +112,7 @@
       var server = redis.patient
       server.credentials = RemoteCredentials(user: "users-cache", password: "PASSWORD")
       let directory = try TemporaryDirectory()
-      let cache = try Cache<String, Int>(path: directory.file("users").path, remote: server)
+      let cache = try Cache<String, Int>(at: .path(directory.file("users").path), remote: server)
       try await cache.set(1, forKey: "a")
       #expect(try await cache.value(forKey: "b") { 2 } == 2)
       try await cache.remove(forKey: "a")

@@ -320,7 +320,7 @@
       var configuration = CacheConfiguration<String, String>()
       configuration.furtherTiers = [tier]
       let cache = try Cache(
-        path: directory.file("copies").path, coder: .string, keyCoder: .string,
+        at: .path(directory.file("copies").path), coder: .string, keyCoder: .string,
         configuration: configuration)
       let mark = Array("larder:test:mark".utf8)
       connection.answer { [weak cache] _ in

@@ -42,7 +42,7 @@
       configuration.furtherTiers = [tier]
       change(&configuration)
       let cache = try Cache<String, String>(
-        path: directory.file("cache").path, coder: .string, keyCoder: .string,
+        at: .path(directory.file("cache").path), coder: .string, keyCoder: .string,
         configuration: configuration)
       return (tier, cache)
     }
@@ -220,14 +220,14 @@
       for key in ["a", "b"] { try await machine.cache.set("1", forKey: key) }
       try await machine.cache.close()
       let path = machine.directory.file("cache").path
-      let local = try Cache<String, String>(path: path, coder: .string, keyCoder: .string)
+      let local = try Cache<String, String>(at: .path(path), coder: .string, keyCoder: .string)
       #expect(try await local.value(forKey: "a") == "1")
       try await local.close()
       let tier = try RemoteTier(testing: redis)
       var configuration = CacheConfiguration<String, String>()
       configuration.furtherTiers = [tier]
       let dropping = try Cache<String, String>(
-        path: path, coder: .string, keyCoder: .string, configuration: configuration)
+        at: .path(path), coder: .string, keyCoder: .string, configuration: configuration)
       #expect(try await dropping.diskCache?.peek(forKey: "b") == nil)
       #expect(try await dropping.value(forKey: "b") == "1")
       #expect(tier.statistics.hits == 1 && tier.statistics.confirmations == 0)

@@ -147,7 +147,7 @@
         var configuration = CacheConfiguration<String, String>()
         configuration.furtherTiers = [try tier { $0.onDisconnect = .revalidate }]
         return try Cache(
-          path: directory.file("cache").path, coder: .string, keyCoder: .string,
+          at: .path(directory.file("cache").path), coder: .string, keyCoder: .string,
           configuration: configuration)
       }
       var cache = try open()

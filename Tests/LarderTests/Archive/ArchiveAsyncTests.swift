@@ -58,7 +58,7 @@ struct ArchiveAsyncTests {
       })
     var configuration = place.configuration()
     configuration.maximumMemorySize = .zero
-    let archive = try Archive(path: place.path, coder: coder, configuration: configuration)
+    let archive = try Archive(at: .path(place.path), coder: coder, configuration: configuration)
     try await archive.upsert(ArchivePerson(1))
     #expect(try await archive.element(forID: 1) != nil)
     #expect(onMain.withLock { $0 } == [false, false])

@@ -32,7 +32,8 @@ struct ArchivePlace {
     _ type: Element.Type, indexes: [ArchiveIndex<Element>] = [],
     _ change: (inout ArchiveConfiguration) -> Void = { _ in }
   ) throws -> Archive<Element> where Element.ID: Codable & Sendable & SendableMetatype {
-    try Archive(path: path, coder: .cbor, indexes: indexes, configuration: configuration(change))
+    try Archive(
+      at: .path(path), coder: .cbor, indexes: indexes, configuration: configuration(change))
   }
 
   /// An archive of persons, found by age and name.
@@ -48,7 +49,7 @@ struct ArchivePlace {
   func openBlocks(
     _ change: (inout ArchiveConfiguration) -> Void = { _ in }
   ) throws -> Archive<ArchiveBlock> {
-    try Archive(path: path, coder: ArchiveBlock.coder, configuration: configuration(change))
+    try Archive(at: .path(path), coder: ArchiveBlock.coder, configuration: configuration(change))
   }
 }
 

@@ -105,7 +105,7 @@ struct ArchiveMaintenanceTests {
     let folder = place.directory.file("hurt")
     let stored = (0..<20).map { ArchiveStructure(id: "element number \($0)", someNumber: $0 % 2) }
     let indexes = [ArchiveIndex<ArchiveStructure>("number", \.someNumber)]
-    let archive = try Archive(path: folder.path, indexes: indexes)
+    let archive = try Archive(at: .path(folder.path), indexes: indexes)
     try archive.insert(all: stored)
     try archive.close()
     let file = folder.appendingPathComponent("data.mdb")
@@ -121,7 +121,8 @@ struct ArchiveMaintenanceTests {
       configuration.isReadOnly = true
       for undecodable in [ArchiveConfiguration.Undecodable.skip, .fail] {
         configuration.undecodable = undecodable
-        let reader = try Archive(path: folder.path, indexes: indexes, configuration: configuration)
+        let reader = try Archive(
+          at: .path(folder.path), indexes: indexes, configuration: configuration)
         let there = Result { try reader.elements().filter { $0.someNumber == 1 } }
         let found = Result { try reader.where { $0.someNumber == 1 }.results() }
         #expect((try? found.get()) == (try? there.get()))

@@ -22,17 +22,17 @@ struct ArchiveOpeningTests {
 
   @Test(arguments: ["", "a\0b"])
   func aPathThatIsNoneIsRefused(path: String) {
-    #expect(errorCode { try Archive<ArchivePerson>(path: path) } == .invalidArgument)
+    #expect(errorCode { try Archive<ArchivePerson>(at: .path(path)) } == .invalidArgument)
   }
 
   @Test(arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "n", count: 256)])
   func aNameThatLeadsElsewhereIsRefused(name: String) {
-    #expect(errorCode { try Archive<ArchivePerson>(name: name) } == .invalidArgument)
+    #expect(errorCode { try Archive<ArchivePerson>(at: .named(name)) } == .invalidArgument)
   }
 
   @Test func byNameItLiesInTheCachesFolder() throws {
     let name = "larder-test-\(UUID().uuidString)"
-    let archive = try Archive<ArchivePerson>(name: name)
+    let archive = try Archive<ArchivePerson>(at: .named(name))
     #expect(archive.directoryURL.lastPathComponent == name)
     try archive.upsert(ArchivePerson(1))
     try archive.destroy()
@@ -49,7 +49,7 @@ struct ArchiveOpeningTests {
   @Test func aCoderOfAnotherFormatIsRefusedAndNothingChanges() throws {
     try place.openPersons().upsert(ArchivePerson(1, age: 7))
     #expect(
-      errorCode { try Archive<ArchivePerson>(path: place.path, coder: .json()) }
+      errorCode { try Archive<ArchivePerson>(at: .path(place.path), coder: .json()) }
         == .configurationMismatch)
     #expect(try place.openPersons().element(forID: 1)?.age == 7)
   }
@@ -61,30 +61,30 @@ struct ArchiveOpeningTests {
     let indexes = [ArchiveIndex<ArchivePerson>("age", \.age)]
     try place.open(ArchivePerson.self, indexes: indexes).upsert(ArchivePerson(1))
     let archive = try Archive(
-      path: place.path, coder: silent, indexes: indexes, configuration: place.configuration())
+      at: .path(place.path), coder: silent, indexes: indexes, configuration: place.configuration())
     #expect(try archive.element(forID: 1) != nil)
     try archive.close()
     // Other indexes besides: what there is stays known as CBOR.
     let other = try Archive(
-      path: place.path, coder: silent, configuration: place.configuration())
+      at: .path(place.path), coder: silent, configuration: place.configuration())
     #expect(try other.element(forID: 1) != nil)
     try other.close()
     #expect(
-      errorCode { try Archive<ArchivePerson>(path: place.path, coder: .json()) }
+      errorCode { try Archive<ArchivePerson>(at: .path(place.path), coder: .json()) }
         == .configurationMismatch)
   }
 
   @Test func aCacheIsNoArchiveAndAnArchiveNoCache() throws {
-    try DiskCache<Int, String>(path: place.path, coder: .string).set("one", forKey: 1)
+    try DiskCache<Int, String>(at: .path(place.path), coder: .string).set("one", forKey: 1)
     let failure = error { try place.openPersons() }
     #expect(failure?.code == .configurationMismatch)
     #expect(failure?.message.contains("not an archive") == true)
     #expect(
-      try DiskCache<Int, String>(path: place.path, coder: .string).value(forKey: 1) == "one")
+      try DiskCache<Int, String>(at: .path(place.path), coder: .string).value(forKey: 1) == "one")
     let other = place.directory.file("other").path
-    try Archive<ArchivePerson>(path: other, coder: .cbor).upsert(ArchivePerson(1))
+    try Archive<ArchivePerson>(at: .path(other), coder: .cbor).upsert(ArchivePerson(1))
     #expect(
-      errorCode { try DiskCache<Int, String>(path: other, coder: .string) }
+      errorCode { try DiskCache<Int, String>(at: .path(other), coder: .string) }
         == .configurationMismatch)
   }
 

@@ -17,7 +17,7 @@ struct CacheConcurrencyTests {
     if isWriteBack { configuration.writePolicy = .writeBack(queueLimit: 4) }
     let near = FakeTier<Int, Int>("near")
     configuration.furtherTiers = [near]
-    let cache = try Cache(path: directory.file("many").path, configuration: configuration)
+    let cache = try Cache(at: .path(directory.file("many").path), configuration: configuration)
     let keys = 4
     let rounds = 300
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +52,7 @@ struct CacheConcurrencyTests {
   /// Memory agrees with the disk whenever nobody writes, whatever was done at once.
   @Test func memoryAgreesWithTheDiskAfterAnything() async throws {
     let directory = try TemporaryDirectory()
-    let cache = try Cache<Int, Int>(path: directory.file("mixed").path)
+    let cache = try Cache<Int, Int>(at: .path(directory.file("mixed").path))
     for round in 0..<10 {
       await withTaskGroup(of: Void.self) { group in
         for task in 0..<8 {

@@ -36,7 +36,7 @@ struct CacheConfirmationModelTests {
       configuration.memory.countLimit = 8
       configuration.furtherTiers = [shared]
       let cache = try Cache<String, Int>(
-        path: folder.file("cache").path, coder: .cbor, keyCoder: .string,
+        at: .path(folder.file("cache").path), coder: .cbor, keyCoder: .string,
         configuration: configuration)
       return (shared, cache)
     }

@@ -28,7 +28,7 @@ struct CacheConfirmationTests {
     configuration.furtherTiers = shared.map { [$0] } ?? []
     change(&configuration)
     return try Cache(
-      path: path ?? self.path, coder: .cbor, keyCoder: .string, configuration: configuration)
+      at: .path(path ?? self.path), coder: .cbor, keyCoder: .string, configuration: configuration)
   }
 
   /// Tells a cache that anything may have changed, and waits until it has done what that asks for.
@@ -276,7 +276,7 @@ struct CacheConfirmationTests {
   @Test func otherTiersAboveAreEmptiedAndNeverGetMoreThanCopies() async throws {
     let shared = ConfirmingTier(server, copyLifetime: .seconds(60))
     let near = FakeTier<String, Int>("near", clock: clock.clock)
-    let disk = try DiskCache<String, Int>(path: path, coder: .cbor, keyCoder: .string)
+    let disk = try DiskCache<String, Int>(at: .path(path), coder: .cbor, keyCoder: .string)
     try near.writeNow(CacheTierEntry(value: 9), "old")
     var configuration = CacheConfiguration<String, Int>()
     configuration.clock = clock.clock
@@ -368,9 +368,9 @@ struct CacheConfirmationTests {
     for number in 0..<250 { try await cache.set(number, forKey: "\(number)") }
     #expect(try await cache.diskCache?.verify().isIntact == true)
     try await cache.close()
-    _ = try await DiskCache<String, Int>.compact(path: path)
+    _ = try await DiskCache<String, Int>.compact(at: .path(path))
     let salvaged = folder.file("salvaged").path
-    _ = try await DiskCache<String, Int>.salvage(from: path, to: salvaged)
+    _ = try await DiskCache<String, Int>.salvage(from: .path(path), to: .path(salvaged))
     for path in [path, salvaged] {
       let shared = ConfirmingTier(server)
       cache = try open(shared, at: path)

@@ -30,7 +30,7 @@ struct CacheDurabilityTests {
 
   @Test func diskIsSyncedWhenTheWriteReturns() async throws {
     let directory = try TemporaryDirectory()
-    let cache = try Cache<Int, String>(path: directory.file("power").path)
+    let cache = try Cache<Int, String>(at: .path(directory.file("power").path))
     let disk = try #require(cache.diskCache)
     func isSynced() throws -> Bool {
       let statistics = try disk.statistics

@@ -42,7 +42,7 @@ struct CacheFailureTests {
     let below = FakeTier<String, String>()
     var configuration = CacheConfiguration<String, String>()
     configuration.furtherTiers = [below]
-    var cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    var cache = try Cache(at: .path(directory.file("cache").path), configuration: configuration)
     let (long, largest) = (String(repeating: "k", count: 70_000), Data(count: 65_536))
     try await cache.set("old", forKey: "a", extendedData: largest)
     for extendedData in [largest + [0], Data(count: 1 << 20)] {
@@ -58,7 +58,7 @@ struct CacheFailureTests {
     #expect(below.keysWritten == ["a"] && cache.statistics.tiers[0].failures == 6)
     try await cache.close()
     configuration.disk.isReadOnly = true
-    cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    cache = try Cache(at: .path(directory.file("cache").path), configuration: configuration)
     #expect(errorCode { try cache.set("new", forKey: "a") } == .readOnly)
     #expect(below["a"] == "old")
     try await cache.close()

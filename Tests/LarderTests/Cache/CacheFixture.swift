@@ -91,7 +91,7 @@ func makeCacheOnDisk(
   configuration.memory.autoTrimInterval = .zero
   configuration.disk.autoTrimInterval = .zero
   change(&configuration)
-  return try Cache(path: folder.file("cache").path, configuration: configuration)
+  return try Cache(at: .path(folder.file("cache").path), configuration: configuration)
 }
 
 /// A number that threads share.

@@ -36,7 +36,7 @@ struct CacheHotKeysTests {
     restored.withLock { $0 = nil }
     configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
     change(&configuration)
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     if configuration.keepsHotKeys { await until { restored.withLock { $0 != nil } } }
     return cache
   }
@@ -105,7 +105,7 @@ struct CacheHotKeysTests {
     let cache = try await open()
     for key in 0..<10 { try await cache.set("\(key)", forKey: key) }
     try await cache.close()
-    let disk = try DiskCache<Int, String>(path: path)
+    let disk = try DiskCache<Int, String>(at: .path(path))
     try await disk.remove(forKey: 3)
     try await disk.set("", forKey: 4, expiration: .seconds(0))
     try await disk.set("newer", forKey: 5)
@@ -184,7 +184,7 @@ struct CacheHotKeysTests {
       let path = folder.file("\(round)").path
       // Nobody waits for what is read when a cache is opened: from nothing, and from a file.
       for keys in [0..<10, 10..<20] {
-        let cache = try Cache<Int, String>(path: path, configuration: configuration)
+        let cache = try Cache<Int, String>(at: .path(path), configuration: configuration)
         for key in keys { try cache.set("\(key)", forKey: key) }
         try cache.close()
       }
@@ -212,7 +212,7 @@ struct CacheHotKeysTests {
     configuration.keepsHotKeys = true
     restored.withLock { $0 = nil }
     configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
-    let again = try Cache(path: path, coder: coder, configuration: configuration)
+    let again = try Cache(at: .path(path), coder: coder, configuration: configuration)
     await until { hasBegun.withLock { $0 } }
     // So many that each key of the file shares its group with one that is being written.
     let others = 1000..<2000
@@ -234,7 +234,7 @@ struct CacheHotKeysTests {
     configuration.keepsHotKeys = true
     configuration.onRestored = { [restored] done in restored.withLock { $0 = done } }
     restored.withLock { $0 = nil }
-    let again = try Cache<Int, String>(path: path, configuration: configuration)
+    let again = try Cache<Int, String>(at: .path(path), configuration: configuration)
     try await again.close()
     await until { restored.withLock { $0 != nil } }
     #expect(again.memoryCache.isEmpty)

@@ -95,7 +95,7 @@ final class SharedTier: CacheTier {
     let directory = try TemporaryDirectory()
     var configuration = CacheConfiguration<String, Int>()
     configuration.furtherTiers = [shared]
-    let cache = try Cache(path: directory.file("cache").path, configuration: configuration)
+    let cache = try Cache(at: .path(directory.file("cache").path), configuration: configuration)
     let disk = try #require(cache.diskCache)
     let keys = (0..<200).map { "k\($0)" }
     for key in keys { try await cache.set(1, forKey: key) }
@@ -119,16 +119,16 @@ final class SharedTier: CacheTier {
   @Test func aDiskThatIsOnlyReadIsNotTrusted() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("cache").path
-    let writer = try DiskCache<String, Int>(path: path)
+    let writer = try DiskCache<String, Int>(at: .path(path))
     try await writer.set(1, forKey: "a")
     var configuration = CacheConfiguration<String, Int>()
     configuration.disk.isReadOnly = true
     configuration.furtherTiers = [SharedTier(copyLifetime: .seconds(86_400))]
     let error = #expect(throws: LarderError.self) {
-      try Cache<String, Int>(path: path, configuration: configuration)
+      try Cache<String, Int>(at: .path(path), configuration: configuration)
     }
     #expect(error?.code == .invalidArgument)
-    let disk = try DiskCache(path: path, configuration: configuration.disk)
+    let disk = try DiskCache(at: .path(path), configuration: configuration.disk)
     try shared.fake.writeNow(CacheTierEntry(value: 2), "a")
     let cache = Cache(name: "test", tiers: [disk, shared])
     #expect(try await cache.value(forKey: "a") == 2)

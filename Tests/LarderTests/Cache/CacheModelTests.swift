@@ -47,7 +47,7 @@ struct CacheModelTests {
       configuration.negativeLifetime = .seconds(50)
       if isWriteBack { configuration.writePolicy = .writeBack(queueLimit: 8) }
       if let far { configuration.furtherTiers = [far] }
-      return try Cache(path: path, configuration: configuration)
+      return try Cache(at: .path(path), configuration: configuration)
     }
 
     func makeKey() -> String {

@@ -18,42 +18,42 @@ struct CacheOnDiskTests {
   init() throws { directory = try TemporaryDirectory() }
 
   @Test func pathGivesTheNameAndAnEmptyOneIsRefused() throws {
-    let cache = try Cache<String, User>(path: path)
+    let cache = try Cache<String, User>(at: .path(path))
     #expect(cache.name == "users")
     #expect(cache.memoryCache.name == "users")
     #expect(cache.diskCache?.path == path)
     #expect(cache.description.hasSuffix(" (users)"))
-    #expect(errorCode { try Cache<String, User>(path: "") } == .invalidArgument)
-    #expect(errorCode { try Cache<String, User>(name: "") } == .invalidArgument)
-    #expect(errorCode { try Cache<String, User>(name: "a/b") } == .invalidArgument)
-    #expect(errorCode { try Cache<String, User>(path: path) } == .busy)
+    #expect(errorCode { try Cache<String, User>(at: "") } == .invalidArgument)
+    #expect(errorCode { try Cache<String, User>(at: .named("")) } == .invalidArgument)
+    #expect(errorCode { try Cache<String, User>(at: .named("a/b")) } == .invalidArgument)
+    #expect(errorCode { try Cache<String, User>(at: .path(path)) } == .busy)
     try cache.close()
     var configuration = CacheConfiguration<String, User>()
     configuration.name = "people"
-    #expect(try Cache(path: path, configuration: configuration).name == "people")
+    #expect(try Cache(at: .path(path), configuration: configuration).name == "people")
   }
 
   @Test func nameIsAFolderAmongTheUsersCaches() throws {
     let name = "larder-test-\(UUID().uuidString)"
-    let cache = try Cache<String, Data>(name: name)
+    let cache = try Cache<String, Data>(at: .named(name))
     #expect(cache.name == name)
     let folder = try #require(cache.diskCache?.path)
     defer { try? FileManager.default.removeItem(atPath: folder) }  // It is a test's own.
     try cache.set(Data([1]), forKey: "a")
     try cache.close()
     #expect(folder.hasSuffix("/" + name))
-    let again = try Cache<String, Data>(name: name, coder: .data, keyCoder: .string)
+    let again = try Cache<String, Data>(at: .named(name), coder: .data, keyCoder: .string)
     #expect(try again.value(forKey: "a") == Data([1]))
     try again.close()
   }
 
   @Test func valuesAreWhatTheCoderMakes() throws {
-    let plain = try Cache<String, Data>(path: directory.file("data").path)
+    let plain = try Cache<String, Data>(at: .path(directory.file("data").path))
     try plain.set(Data("as it is".utf8), forKey: "k")
     try plain.close()
-    let cbor = try Cache<String, User>(path: directory.file("cbor").path)
-    let json = try Cache<String, User>(path: directory.file("json").path, coder: .json)
-    let list = try Cache<String, User>(path: directory.file("plist").path, coder: .binaryPlist)
+    let cbor = try Cache<String, User>(at: .path(directory.file("cbor").path))
+    let json = try Cache<String, User>(at: .path(directory.file("json").path), coder: .json)
+    let list = try Cache<String, User>(at: .path(directory.file("plist").path), coder: .binaryPlist)
     let user = User(name: "Ada", born: Date(timeIntervalSince1970: 1234.5))
     for cache in [cbor, json, list] {
       try cache.set(user, forKey: "ada")
@@ -63,7 +63,7 @@ struct CacheOnDiskTests {
     }
     func bytes(_ name: String, _ key: String) throws -> Data? {
       let coder = Coder<Data>(encode: { $0 }, decode: { $0 })
-      return try DiskCache<String, Data>(path: directory.file(name).path, coder: coder)
+      return try DiskCache<String, Data>(at: .path(directory.file(name).path), coder: coder)
         .value(forKey: key)
     }
     #expect(try bytes("data", "k") == Data("as it is".utf8))
@@ -71,18 +71,18 @@ struct CacheOnDiskTests {
     #expect(try bytes("json", "ada")?.first == UInt8(ascii: "{"))
     #expect(try bytes("plist", "ada")?.starts(with: Data("bplist".utf8)) == true)
     #expect(
-      errorCode { try Cache<String, User>(path: directory.file("json").path) }
+      errorCode { try Cache<String, User>(at: .path(directory.file("json").path)) }
         == .configurationMismatch)
   }
 
   @Test func everythingSurvivesTheCache() async throws {
     let ada = User(name: "Ada", born: Date(timeIntervalSince1970: 0))
     do {
-      let cache = try Cache<Int, User>(path: path)
+      let cache = try Cache<Int, User>(at: .path(path))
       try await cache.set(ada, forKey: -1, cost: 12, extendedData: Data([7]))
       try await cache.close()
     }
-    let cache = try Cache<Int, User>(path: path)
+    let cache = try Cache<Int, User>(at: .path(path))
     #expect(cache.memoryCache.isEmpty)
     #expect(try await cache.contains(-1))
     #expect(try await cache.value(forKey: -1) == ada)
@@ -110,7 +110,7 @@ struct CacheOnDiskTests {
         clock.advance(5)
         return String(decoding: bytes, as: UTF8.self)
       })
-    let cache = try Cache<Int, String>(path: path, coder: slow, configuration: configuration)
+    let cache = try Cache<Int, String>(at: .path(path), coder: slow, configuration: configuration)
     for isBlocking in [true, false] {
       try await cache.set("x", forKey: 1, expiration: .seconds(60))
       cache.memoryCache.removeAll()
@@ -129,7 +129,7 @@ struct CacheOnDiskTests {
     var configuration = CacheConfiguration<String, String>()
     configuration.clock = clock.clock
     configuration.expiration = .seconds(100)
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     #expect(cache.memoryCache.expiration == .seconds(100))
     #expect(cache.diskCache?.expiration == .seconds(100))
     try cache.set("a", forKey: "a")
@@ -157,7 +157,7 @@ struct CacheOnDiskTests {
         if value == "refused" { throw Refusal() }
         return Data(value.utf8)
       }, decode: { String(decoding: $0, as: UTF8.self) })
-    let cache = try Cache<String, String>(path: path, coder: coder)
+    let cache = try Cache<String, String>(at: .path(path), coder: coder)
     try cache.set("old", forKey: "a")
     for key in ["a", "b"] {
       let failure = error { try cache.set("refused", forKey: key) }
@@ -175,7 +175,7 @@ struct CacheOnDiskTests {
   }
 
   @Test func whatIsAskedOfTheDiskIsCounted() throws {
-    let cache = try Cache<String, String>(path: path)
+    let cache = try Cache<String, String>(at: .path(path))
     try cache.set([("a", "one"), ("b", "two")].map { (key: $0.0, value: $0.1) })
     try cache.set(nil, forKey: "a")
     try cache.remove(forKeys: ["b"])
@@ -188,11 +188,11 @@ struct CacheOnDiskTests {
   }
 
   @Test func readOnlyDiskRefusesAndMemoryAgrees() throws {
-    let writer = try Cache<String, String>(path: path)
+    let writer = try Cache<String, String>(at: .path(path))
     try writer.set("one", forKey: "a")
     var configuration = CacheConfiguration<String, String>()
     configuration.disk.isReadOnly = true
-    let reader = try Cache(path: path, configuration: configuration)
+    let reader = try Cache(at: .path(path), configuration: configuration)
     #expect(try reader.value(forKey: "a") == "one")
     #expect(errorCode { try reader.set("two", forKey: "a") } == .readOnly)
     #expect(errorCode { try reader.remove(forKey: "a") } == .readOnly)
@@ -204,11 +204,11 @@ struct CacheOnDiskTests {
   @Test func writeBackReachesTheDiskAtTheLatestWhenItIsClosed() async throws {
     var configuration = CacheConfiguration<Int, String>()
     configuration.writePolicy = .writeBack(queueLimit: 50)
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     for key in 0..<1000 { try await cache.set("\(key)", forKey: key, cost: key) }
     try await cache.remove(forKey: 0)
     try await cache.close()
-    let disk = try DiskCache<Int, String>(path: path)
+    let disk = try DiskCache<Int, String>(at: .path(path))
     #expect(try disk.totalCount == 999)
     #expect(try await disk.value(forKey: 999) == "999")
     #expect(try await disk.value(forKey: 0) == nil)
@@ -217,7 +217,7 @@ struct CacheOnDiskTests {
 
   @Test(arguments: [("caf\u{E9}/a", "cafe\u{301}/"), ("cafe\u{301}/a", "caf\u{E9}/")])
   func aPrefixInAnotherFormGoesFromBoth(key: String, prefix: String) async throws {
-    let cache = try Cache<String, Int>(path: path)
+    let cache = try Cache<String, Int>(at: .path(path))
     try await cache.set(1, forKey: key)
     try await cache.set(2, forKey: "cafe")
     #expect(try await cache.remove(prefix: prefix) == 1)
@@ -227,7 +227,7 @@ struct CacheOnDiskTests {
   }
 
   @Test func prefixesGoFromBoth() async throws {
-    let cache = try Cache<String, Int>(path: path)
+    let cache = try Cache<String, Int>(at: .path(path))
     for key in ["a/1", "a/2", "b"] { try await cache.set(1, forKey: key) }
     #expect(try await cache.remove(prefix: "a/") == 2)
     #expect(try cache.diskCache?.totalCount == 1)
@@ -243,7 +243,7 @@ struct CacheOnDiskTests {
     var configuration = CacheConfiguration<String, String>()
     configuration.furtherTiers = [far]
     try far.writeNow(CacheTierEntry(value: "far", cost: 3, extendedData: Data([1])), "a")
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     #expect(try await cache.value(forKey: "a") == "far")
     #expect(try await cache.diskCache?.value(forKey: "a") == "far")
     #expect(try await cache.diskCache?.extendedData(forKey: "a") == Data([1]))
@@ -270,7 +270,7 @@ struct CacheOnDiskTests {
         isDone.wait()
         return Int(String(decoding: bytes, as: UTF8.self)) ?? 0
       })
-    let cache = try Cache<Int, Int>(path: path, coder: coder)
+    let cache = try Cache<Int, Int>(at: .path(path), coder: coder)
     let helper = Task { @MainActor in
       for number in 1...2 {
         await until { isWanted.value >= number }

@@ -17,13 +17,13 @@ struct CacheSuspendingTests {
   private func open(_ policy: CacheWritePolicy = .writeThrough) throws -> Cache<Int, String> {
     var configuration = CacheConfiguration<Int, String>()
     configuration.writePolicy = policy
-    return try Cache(path: path, coder: .string, configuration: configuration)
+    return try Cache(at: .path(path), coder: .string, configuration: configuration)
   }
 
   private func visit<R>(_ body: (DiskCache<Int, String>) async throws -> R) async throws -> R {
     let path = path
     let visitor = try await DiskCache<Int, String>.opening {
-      try DiskCache(path: path, coder: .string)
+      try DiskCache(at: .path(path), coder: .string)
     }
     let result = try await body(visitor)
     try await visitor.close()

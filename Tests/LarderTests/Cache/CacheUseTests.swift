@@ -21,7 +21,7 @@ struct CacheUseTests {
     configuration.disk.checkpointInterval = .zero
     configuration.disk.syncInterval = .zero
     change(&configuration)
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     return (cache, try #require(cache.diskCache))
   }
 
@@ -31,7 +31,7 @@ struct CacheUseTests {
 
   /// The keys below 0 that are on the disk.
   private func hotKeys() throws -> [Int] {
-    let disk = try DiskCache<Int, Data>(path: path)
+    let disk = try DiskCache<Int, Data>(at: .path(path))
     defer { try? disk.close() }
     return try disk.keys(.range(Int.min..<0))
   }
@@ -74,7 +74,7 @@ struct CacheUseTests {
     var configuration = CacheConfiguration<Int, Data>()
     configuration.memory.countLimit = 500
     configuration.disk.costLimit = 4_000_000
-    let cache = try Cache<Int, Data>(path: path, configuration: configuration)
+    let cache = try Cache<Int, Data>(at: .path(path), configuration: configuration)
     for key in -100..<0 { try cache.set(value(key), forKey: key) }
     for key in 0..<40_000 {
       try cache.set(value(key), forKey: key)
@@ -160,7 +160,7 @@ struct CacheUseTests {
     try blockUntil { try disk.statistics.checkpoints != flushes }
     let copy = directory.file("copy").path
     try FileManager.default.copyItem(atPath: path, toPath: copy)
-    let copied = try DiskCache<Int, Data>(path: copy)
+    let copied = try DiskCache<Int, Data>(at: .path(copy))
     #expect(try copied.keys(order: .leastRecentFirst) == [2, 3, 4, 5, 1])
     try copied.close()
     try cache.close()

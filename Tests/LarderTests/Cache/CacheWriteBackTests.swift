@@ -297,7 +297,7 @@ struct CacheWriteBackTests {
     configuration.expiration = .after(.seconds(60))
     configuration.clock = clock.clock
     configuration.disk.clock = clock.clock
-    let cache = try Cache(path: folder.file("cache").path, configuration: configuration)
+    let cache = try Cache(at: .path(folder.file("cache").path), configuration: configuration)
     try await cache.suspend()
     try await cache.set("v", forKey: 1)
     clock.advance(59)

@@ -157,7 +157,7 @@ struct DiskCacheAsyncTests {
 
   @Test func aWriteOfATaskThatWasCancelledIsMade() async throws {
     let cache = try place.openData()
-    let archive = try Archive<Book>(path: place.url.path + ".archive")
+    let archive = try Archive<Book>(at: .path(place.url.path + ".archive"))
     try await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await cache.set(Data([1]), forKey: "a")

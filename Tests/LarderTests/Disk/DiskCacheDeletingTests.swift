@@ -18,7 +18,7 @@ struct DiskCacheDeletingTests {
   }
 
   private func make() throws {
-    let cache = try Cache(path: path)
+    let cache = try Cache(at: .path(path))
     for number in 0..<50 { try cache.set(Data(count: 10_000), forKey: "\(number)") }
     try cache.checkpoint()
     try cache.set(Data("pending".utf8), forKey: "pending")
@@ -31,24 +31,24 @@ struct DiskCacheDeletingTests {
 
   @Test func nothingIsLeftOfACache() throws {
     try make()
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(names == [])
     // Of whatever keys and values.
     try make()
-    try DiskCache<Int, Int>.delete(path: path)
+    try DiskCache<Int, Int>.delete(at: .path(path))
     #expect(names == [])
   }
 
   @Test func nothingIsLeftThatATaskDeletes() async throws {
     try make()
-    try await Cache.delete(path: path)
+    try await Cache.delete(at: .path(path))
     #expect(names == [])
   }
 
   @Test func withoutACacheNothingHappens() throws {
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(names == ["cache"])
   }
 
@@ -57,7 +57,7 @@ struct DiskCacheDeletingTests {
     for name in ["notes", "log/notes", "log/1.seg", "log/00000001.seg.bak"] {
       try Data("mine".utf8).write(to: URL(fileURLWithPath: path + "/" + name))
     }
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(
       names == [
         "cache", "cache/log", "cache/log/00000001.seg.bak", "cache/log/1.seg", "cache/log/notes",
@@ -67,11 +67,11 @@ struct DiskCacheDeletingTests {
 
   @Test func aCacheThatIsOpenIsNotDeleted() throws {
     try make()
-    let cache = try Cache(path: path)
-    #expect(errorCode { try Cache.delete(path: path) } == .busy)
+    let cache = try Cache(at: .path(path))
+    #expect(errorCode { try Cache.delete(at: .path(path)) } == .busy)
     #expect(try cache.value(forKey: "pending") == Data("pending".utf8))
     try cache.close()
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(names == [])
   }
 
@@ -79,9 +79,9 @@ struct DiskCacheDeletingTests {
     try make()
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.isReadOnly = true
-    let reader = try Cache(path: path, configuration: configuration)
+    let reader = try Cache(at: .path(path), configuration: configuration)
     #expect(try reader.value(forKey: "7") == Data(count: 10_000))
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(names == [])
     #expect(try reader.value(forKey: "7") == Data(count: 10_000))
   }
@@ -89,7 +89,7 @@ struct DiskCacheDeletingTests {
   @Test func aDamagedCacheIsDeleted() throws {
     try make()
     try Data("damaged".utf8).write(to: URL(fileURLWithPath: path + "/data.mdb"))
-    try Cache.delete(path: path)
+    try Cache.delete(at: .path(path))
     #expect(names == [])
   }
 
@@ -101,7 +101,7 @@ struct DiskCacheDeletingTests {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
     }
     let before = names
-    let code = errorCode { try Cache.delete(path: path) }
+    let code = errorCode { try Cache.delete(at: .path(path)) }
     #expect(code == (content.isEmpty ? nil : .notALarderFile))
     #expect(names == before)
   }
@@ -111,28 +111,28 @@ struct DiskCacheDeletingTests {
   }
 
   @Test func anArchiveAndACacheOfEntriesAreNoCache() throws {
-    let archive = try Archive<Book>(path: path)
+    let archive = try Archive<Book>(at: .path(path))
     try archive.insert(Book(id: 1))
     try archive.close()
-    #expect(errorCode { try Cache.delete(path: path) } == .configurationMismatch)
-    #expect(try Archive<Book>(path: path).count == 1)
+    #expect(errorCode { try Cache.delete(at: .path(path)) } == .configurationMismatch)
+    #expect(try Archive<Book>(at: .path(path)).count == 1)
     let entries = directory.file("entries").path
-    try EntryCache<String>(path: entries, valueCount: 2).close()
-    #expect(errorCode { try Cache.delete(path: entries) } == .configurationMismatch)
+    try EntryCache<String>(at: .path(entries), valueCount: 2).close()
+    #expect(errorCode { try Cache.delete(at: .path(entries)) } == .configurationMismatch)
     #expect(FileManager.default.fileExists(atPath: entries + "/data.mdb"))
   }
 
   @Test func anErrorSaysWhatAFolderHoldsInstead() throws {
-    let archive = try Archive<Book>(path: path)
+    let archive = try Archive<Book>(at: .path(path))
     try archive.insert(Book(id: 1))
     try archive.close()
-    let error = #expect(throws: LarderError.self) { try Cache(path: path) }
+    let error = #expect(throws: LarderError.self) { try Cache(at: .path(path)) }
     let message = try #require(error?.message)
     #expect(message.contains("it holds elements of an archive") && !message.contains("?"))
     let entries = directory.file("entries").path
-    try EntryCache<String>(path: entries, valueCount: 2).close()
+    try EntryCache<String>(at: .path(entries), valueCount: 2).close()
     #expect(
-      #expect(throws: LarderError.self) { try Cache(path: entries) }?.message
+      #expect(throws: LarderError.self) { try Cache(at: .path(entries)) }?.message
         .contains("it holds entries of 2 values") == true)
   }
 }

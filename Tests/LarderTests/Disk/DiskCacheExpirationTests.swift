@@ -162,7 +162,7 @@ struct DiskCacheExpirationTests {
   /// By the clocks of the system, of which a date's is read to the microsecond.
   @Test(arguments: [Expiration.seconds(0), .seconds(-5), .seconds(1e-12), .days(-1)])
   func whatLivesForNoTimeIsNeverRead(expiration: Expiration) throws {
-    let cache = try DiskCache<Int, Int>(path: place.path)
+    let cache = try DiskCache<Int, Int>(at: .path(place.path))
     for round in 0..<2000 {
       try cache.set(round, forKey: 1, expiration: expiration)
       #expect(try cache.value(forKey: 1) == nil)

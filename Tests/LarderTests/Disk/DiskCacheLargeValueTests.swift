@@ -139,7 +139,7 @@ struct DiskCacheLargeValueTests {
     configuration.disk.costLimit = 20_000_000
     configuration.memory.costLimit = 6_000_000
     configuration.memory.cost = { _, data in data.count }
-    let cache = try Cache<Int, Data>(path: place.path, configuration: configuration)
+    let cache = try Cache<Int, Data>(at: .path(place.path), configuration: configuration)
     let disk = try #require(cache.diskCache)
     var kept: [(Int, Data)] = []
     for key in 0..<2000 {

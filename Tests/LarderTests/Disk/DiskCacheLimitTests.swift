@@ -83,7 +83,7 @@ struct DiskCacheLimitTests {
   func aCostLimitIsExceededByNoMoreThanItsDocumentationSays(limit: Int) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.costLimit = limit
-    let cache = try DiskCache<Int, Data>(path: place.path, configuration: configuration)
+    let cache = try DiskCache<Int, Data>(at: .path(place.path), configuration: configuration)
     let value = Data(repeating: 7, count: 50_000)
     let excess = limit / 2 + 2 << 20
     let records = limit + limit / 50_000 * 100

@@ -120,10 +120,10 @@ struct DiskCacheMaintenanceTests {
         try cache.checkpoint()
       }
       try cache.trim(toCount: 5)
-      #expect(errorCode { try DiskCache<String, Data>.compact(path: place.path) } == .busy)
+      #expect(errorCode { try DiskCache<String, Data>.compact(at: .path(place.path)) } == .busy)
     }
     let before = try place.log.size
-    try DiskCache<String, Data>.compact(path: place.path)
+    try DiskCache<String, Data>.compact(at: .path(place.path))
     let after = try place.log.size
     #expect(after <= before && after < 400_000, "\(before) before, \(after) after")
     let cache = try place.openData()
@@ -145,10 +145,10 @@ struct DiskCacheMaintenanceTests {
     do {
       let reader = try place.openData { $0.isReadOnly = true }
       #expect(try reader.value(forKey: "key 1") == Data("1".utf8))
-      let sizes = try DiskCache<String, Data>.compact(path: place.path)
+      let sizes = try DiskCache<String, Data>.compact(at: .path(place.path))
       #expect(sizes.dataSize == (try size()) && sizes.dataSize >= sizes.dataSizeBefore)
     }
-    let sizes = try DiskCache<String, Data>.compact(path: place.path)
+    let sizes = try DiskCache<String, Data>.compact(at: .path(place.path))
     #expect(sizes.dataSize == (try size()) && sizes.dataSize * 4 < sizes.dataSizeBefore)
     #expect(sizes.logSize <= sizes.logSizeBefore)
     let cache = try place.openData()
@@ -168,9 +168,9 @@ struct DiskCacheMaintenanceTests {
     try cache.close()
     try reader?.close()
     #expect(errorCode { try cache.statistics } == .closed)
-    try DiskCache<String, Data>.compact(path: place.path)
+    try DiskCache<String, Data>.compact(at: .path(place.path))
     #expect(filesHeld(under: place.url).allSatisfy { $0.contains(".seg") })
-    #expect(try DiskCache<String, Data>.rebuild(path: place.path).isIntact)
+    #expect(try DiskCache<String, Data>.rebuild(at: .path(place.path)).isIntact)
     #expect(filesHeld(under: place.url).allSatisfy { $0.contains(".seg") })
     #expect(lent == Data(count: 100_000))
     withExtendedLifetime((cache, reader)) {}
@@ -220,7 +220,8 @@ struct DiskCacheMaintenanceTests {
   @Test func salvageBringsBackWhatIsIntact() throws {
     try makeDamaged()
     let rescued = try DiskPlace()
-    let report = try DiskCache<String, Data>.salvage(from: place.path, to: rescued.path)
+    let report = try DiskCache<String, Data>.salvage(
+      from: .path(place.path), to: .path(rescued.path))
     #expect(report.intact > 100)
     let cache = try rescued.openData()
     #expect(try cache.totalCount == Int(report.intact))
@@ -241,7 +242,8 @@ struct DiskCacheMaintenanceTests {
     try FileManager.default.removeItem(at: data)
     #expect(errorCode { try place.openData() } == .damaged)
     let rescued = try DiskPlace()
-    let report = try DiskCache<String, Data>.salvage(from: place.path, to: rescued.path)
+    let report = try DiskCache<String, Data>.salvage(
+      from: .path(place.path), to: .path(rescued.path))
     #expect(report.intact == 400 && report.damaged == 0)
     let cache = try rescued.openData()
     #expect(try cache.totalCount == 400)
@@ -255,11 +257,11 @@ struct DiskCacheMaintenanceTests {
       for number in 0..<500 { try cache.set(Data(count: number), forKey: "\(number)") }
       try cache.checkpoint()
       for number in 0..<100 { try cache.remove(forKey: "\(number)") }
-      #expect(errorCode { try DiskCache<String, Data>.rebuild(path: place.path) } == .busy)
+      #expect(errorCode { try DiskCache<String, Data>.rebuild(at: .path(place.path)) } == .busy)
     }
     try FileManager.default.removeItem(at: data)
     #expect(errorCode { try place.openData() } == .damaged)
-    let report = try DiskCache<String, Data>.rebuild(path: place.path)
+    let report = try DiskCache<String, Data>.rebuild(at: .path(place.path))
     #expect(report.intact == 400 && report.damaged == 0)
     let cache = try place.openData()
     #expect(try cache.totalCount == 400)
@@ -282,19 +284,20 @@ struct DiskCacheMaintenanceTests {
     try handle.write(contentsOf: Data(count: 512))
     try handle.close()
     let rescued = try DiskPlace()
-    let certain = try Store.salvage(from: killed.path, to: rescued.path)
+    let certain = try Store.salvage(from: .path(killed.path), to: .path(rescued.path))
     #expect(certain.intact > 100 && certain.uncertain > 100 && !certain.isIntact)
     #expect(try rescued.openData().totalCount == Int(certain.intact))
     let all = try DiskPlace()
-    let kept = try Store.salvage(from: killed.path, to: all.path, keepsUncertain: true)
+    let kept = try Store.salvage(
+      from: .path(killed.path), to: .path(all.path), keepsUncertain: true)
     #expect(kept.intact == certain.intact + certain.uncertain && !kept.isIntact)
     #expect(kept.uncertain == certain.uncertain && kept.intact >= 490)
     #expect(try all.openData().totalCount == Int(kept.intact))
-    let failure = error { try Store.rebuild(path: killed.path) }
+    let failure = error { try Store.rebuild(at: .path(killed.path)) }
     #expect(failure?.code == .damaged)
     #expect(failure?.message.contains("\(certain.uncertain) entries") == true)
     #expect(failure?.message.contains("keepsUncertain") == true)
-    #expect(try Store.rebuild(path: killed.path, keepsUncertain: true).intact == kept.intact)
+    #expect(try Store.rebuild(at: .path(killed.path), keepsUncertain: true).intact == kept.intact)
     #expect(try killed.openData().totalCount == Int(kept.intact))
   }
 
@@ -303,7 +306,7 @@ struct DiskCacheMaintenanceTests {
     try Data("mine".utf8).write(to: place.url.appendingPathComponent("file"))
     let target = place.directory.file("target").path
     #expect(
-      errorCode { try DiskCache<String, Data>.salvage(from: place.path, to: target) }
+      errorCode { try DiskCache<String, Data>.salvage(from: .path(place.path), to: .path(target)) }
         == .notALarderFile)
     #expect(!FileManager.default.fileExists(atPath: target))
   }
@@ -313,7 +316,7 @@ struct DiskCacheMaintenanceTests {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
     let file = place.url.appendingPathComponent("lock")
     try Data(content.utf8).write(to: file)
-    #expect(errorCode { try DiskCache<String, Data>(path: place.path) } == .notALarderFile)
+    #expect(errorCode { try DiskCache<String, Data>(at: .path(place.path)) } == .notALarderFile)
     #expect(try Data(contentsOf: file) == Data(content.utf8))
   }
 

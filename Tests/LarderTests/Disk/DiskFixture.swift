@@ -27,7 +27,7 @@ struct DiskPlace {
     configuration.journalCapacity = 1 << 20
     configuration.clock = clock.clock
     change(&configuration)
-    return try DiskCache(path: path, coder: coder, configuration: configuration)
+    return try DiskCache(at: .path(path), coder: coder, configuration: configuration)
   }
 
   /// A cache of bytes under texts.

@@ -18,7 +18,7 @@ struct OlderFilesTests {
   private func open() throws -> DiskCache<Int, Data> {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.checkpointInterval = .zero
-    return try DiskCache(path: path, configuration: configuration)
+    return try DiskCache(at: .path(path), configuration: configuration)
   }
 
   /// Writes versions, in order, so that no two values are the same.
@@ -46,8 +46,8 @@ struct OlderFilesTests {
 
   private func salvaged(_ name: String) throws -> [Int: Int] {
     let target = directory.file(name).path
-    _ = try DiskCache<Int, Data>.salvage(from: path, to: target)
-    let cache = try DiskCache<Int, Data>(path: target)
+    _ = try DiskCache<Int, Data>.salvage(from: .path(path), to: .path(target))
+    let cache = try DiskCache<Int, Data>(at: .path(target))
     defer { try? cache.close() }
     return try versions(cache)
   }
@@ -132,7 +132,7 @@ struct OlderFilesTests {
     #expect(errorCode { try open() } == .damaged)
     let wanted = Dictionary(uniqueKeysWithValues: (0..<30).map { ($0, $0 < 20 ? 2 : 1) })
     #expect(try salvaged("salvaged") == wanted)
-    let report = try DiskCache<Int, Data>.rebuild(path: path)
+    let report = try DiskCache<Int, Data>.rebuild(at: .path(path))
     #expect(report.intact == 30 && report.lost == 0)
     do {
       let cache = try open()
@@ -145,7 +145,7 @@ struct OlderFilesTests {
       try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
       try FileManager.default.copyItem(atPath: "\(backup)/\(name)", toPath: "\(path)/\(name)")
     }
-    _ = try DiskCache<Int, Data>.rebuild(path: path)
+    _ = try DiskCache<Int, Data>.rebuild(at: .path(path))
     let cache = try open()
     #expect(try versions(cache).count == 30)
     #expect(try cache.verify().isIntact)

@@ -24,8 +24,9 @@ struct OtherUsersTests {
     let failure = error { try place.openData() }
     #expect(failure?.code == .untrusted)
     #expect(failure?.message.contains("another user") == true)
-    #expect(errorCode { try EntryCache<String>(path: place.path, valueCount: 1) } == .untrusted)
-    #expect(errorCode { try Archive<ArchivePerson>(path: place.path) } == .untrusted)
+    #expect(
+      errorCode { try EntryCache<String>(at: .path(place.path), valueCount: 1) } == .untrusted)
+    #expect(errorCode { try Archive<ArchivePerson>(at: .path(place.path)) } == .untrusted)
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])
 
     try place.openData { $0.trustsOtherUsers = true }.set(Data([1]), forKey: "a")
@@ -35,14 +36,15 @@ struct OtherUsersTests {
     try makeFolderOfAnother()
     var entries = EntryCacheConfiguration()
     entries.trustsOtherUsers = true
-    try EntryCache<String>(path: place.path, valueCount: 1, configuration: entries).close()
-    #expect(errorCode { try EntryCache<String>(path: place.path, valueCount: 1) } == .untrusted)
+    try EntryCache<String>(at: .path(place.path), valueCount: 1, configuration: entries).close()
+    #expect(
+      errorCode { try EntryCache<String>(at: .path(place.path), valueCount: 1) } == .untrusted)
 
     try makeFolderOfAnother()
     var archives = ArchiveConfiguration()
     archives.trustsOtherUsers = true
-    try Archive<ArchivePerson>(path: place.path, configuration: archives).close()
-    #expect(errorCode { try Archive<ArchivePerson>(path: place.path) } == .untrusted)
+    try Archive<ArchivePerson>(at: .path(place.path), configuration: archives).close()
+    #expect(errorCode { try Archive<ArchivePerson>(at: .path(place.path)) } == .untrusted)
   }
 
   @Test func cacheThatEveryUserMayWriteToIsRefusedUnlessTheyAreTrusted() throws {
@@ -53,12 +55,12 @@ struct OtherUsersTests {
     #expect(failure?.code == .untrusted)
     #expect(failure?.message.contains("data.mdb") == true)
     typealias Cache = DiskCache<String, Data>
-    #expect(errorCode { try Cache.compact(path: place.path) } == .untrusted)
-    #expect(errorCode { try Cache.rebuild(path: place.path) } == .untrusted)
+    #expect(errorCode { try Cache.compact(at: .path(place.path)) } == .untrusted)
+    #expect(errorCode { try Cache.rebuild(at: .path(place.path)) } == .untrusted)
     #expect(try place.openData { $0.isReadOnly = true }.value(forKey: "a") == Data([1]))
     try place.openData { $0.trustsOtherUsers = true }.set(Data([2]), forKey: "b")
-    try Cache.compact(path: place.path, trustsOtherUsers: true)
-    #expect(try Cache.rebuild(path: place.path, trustsOtherUsers: true).intact == 2)
+    try Cache.compact(at: .path(place.path), trustsOtherUsers: true)
+    #expect(try Cache.rebuild(at: .path(place.path), trustsOtherUsers: true).intact == 2)
     // The new index has the permissions of the log.
     #expect(try place.openData().value(forKey: "b") == Data([2]))
   }

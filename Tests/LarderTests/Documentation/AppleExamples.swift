@@ -34,7 +34,7 @@ nonisolated struct Draft: Codable, Identifiable, Sendable {
 }
 
 func keep(in folder: URL) throws {
-  let drafts = try Archive<Draft>(path: folder.path, indexes: [ArchiveIndex("text", \.text)])
+  let drafts = try Archive<Draft>(at: .url(folder), indexes: [ArchiveIndex("text", \.text)])
   try drafts.upsert(Draft(id: 1, text: "Buy milk"))
   let found = try drafts.where { $0.text.hasPrefix("Buy") }.results()
   print(found.map(\.id))  // [1]
@@ -54,7 +54,7 @@ func keep(in folder: URL) throws {
   @Test func background() async throws {
     let log = try MessageLog(
       fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
-    let stores = Stores(log: log, pages: try Cache(path: folder.path, coder: .data))
+    let stores = Stores(log: log, pages: try Cache(at: .url(folder), coder: .data))
     try await stores.suspend()
     #expect(stores.log.isSuspended && stores.pages.isSuspended)
     #expect(filesHeld(under: directory.url) == [])
@@ -71,7 +71,7 @@ func keep(in folder: URL) throws {
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.files.protection = .complete
     configuration.files.isExcludedFromBackup = true
-    let pages = try DiskCache(path: folder.path, configuration: configuration)
+    let pages = try DiskCache(at: .url(folder), configuration: configuration)
     // End of example
     #expect(try pages.isEmpty)
   }

@@ -51,7 +51,7 @@ private struct Novel: Codable, Identifiable, Sendable {
   private func print(_ items: Any...) { transcript.add(items) }
 
   private func open() throws -> Archive<Book> {
-    let books = try Archive<Book>(path: folder.path, indexes: [ArchiveIndex("year", \.year)])
+    let books = try Archive<Book>(at: .url(folder), indexes: [ArchiveIndex("year", \.year)])
     try books.insert(all: [
       Book(id: 1, title: "Notes", year: 1843, author: "Ada"),
       Book(id: 2, title: "Beowulf", year: 975),
@@ -63,7 +63,7 @@ private struct Novel: Codable, Identifiable, Sendable {
   @Test func insertAndFind() throws {
     // Example: archive
     let books = try Archive<Book>(
-      path: folder.path, indexes: [ArchiveIndex("year", \.year), ArchiveIndex("title", \.title)])
+      at: .url(folder), indexes: [ArchiveIndex("year", \.year), ArchiveIndex("title", \.title)])
     try books.insert(Book(id: 1, title: "Notes", year: 1843, author: "Ada"))
     try books.insert(all: [
       Book(id: 2, title: "Beowulf", year: 975),
@@ -99,7 +99,7 @@ private struct Novel: Codable, Identifiable, Sendable {
     var configuration = ArchiveConfiguration()
     configuration.maximumDiskSize = 10.megabytes
     configuration.maximumMemorySize = 512.kilobytes
-    let small = try Archive<Book>(path: folder.path, configuration: configuration)
+    let small = try Archive<Book>(at: .url(folder), configuration: configuration)
     // End of example
     #expect(small.maximumDiskSize?.bytes == 10 << 20)
   }
@@ -121,7 +121,7 @@ private struct Novel: Codable, Identifiable, Sendable {
   @Test func uniqueIndexes() throws {
     // Example: archive unique
     let members = try Archive<Member>(
-      path: folder.path, indexes: [ArchiveIndex("email", \.email, isUnique: true)])
+      at: .url(folder), indexes: [ArchiveIndex("email", \.email, isUnique: true)])
     try members.insert(all: [
       Member(id: 1, name: "Ada", email: "ada@example.org"),
       Member(id: 2, name: "Bea"), Member(id: 3, name: "Cleo"),
@@ -154,7 +154,7 @@ private struct Novel: Codable, Identifiable, Sendable {
 
   @Test func schemaVersions() throws {
     do {
-      let novels = try Archive<NovelV1>(path: folder.path)
+      let novels = try Archive<NovelV1>(at: .url(folder))
       try novels.insert(NovelV1(id: 1, name: "Emma"))
       try novels.close()
     }
@@ -166,7 +166,7 @@ private struct Novel: Codable, Identifiable, Sendable {
         ArchiveMigration(from: 2, NovelV2.self) { Novel(id: $0.id, title: $0.title, pages: 0) },
       ])
     let novels = try Archive<Novel>(
-      path: folder.path, indexes: [ArchiveIndex("pages", \.pages)], schema: schema)
+      at: .url(folder), indexes: [ArchiveIndex("pages", \.pages)], schema: schema)
     print(try novels.element(forID: 1)?.title ?? "")  // Emma
     // End of example
     #expect(transcript.lines == ["Emma"])
@@ -189,7 +189,8 @@ private struct Novel: Codable, Identifiable, Sendable {
     let books = try open()
     // Example: archive compound
     let shelves = try Archive<Book>(
-      path: folder.path + "/shelves", indexes: [ArchiveIndex("authorYear", \.author, \.year)])
+      at: .url(folder.appendingPathComponent("shelves")),
+      indexes: [ArchiveIndex("authorYear", \.author, \.year)])
     try shelves.insert(all: books.elements())
     let late = shelves.where { $0.author == "Ada" && $0.year > 1845 }
     print(try late.explain())
@@ -206,7 +207,7 @@ private struct Novel: Codable, Identifiable, Sendable {
     try open().close()
     // Example: verifying
     let decades = try Archive<Book>(
-      path: folder.path, indexes: [ArchiveIndex("year", \.year, version: 2)])
+      at: .url(folder), indexes: [ArchiveIndex("year", \.year, version: 2)])
     let report = try decades.verify()
     if report.differing + report.unindexed > 0 { try decades.reindex() }
     // End of example
@@ -225,7 +226,7 @@ private struct Novel: Codable, Identifiable, Sendable {
   }
 
   @Test func watch() async throws {
-    let books = try await Archive<Book>.opening { [folder] in try Archive(path: folder.path) }
+    let books = try await Archive<Book>.opening { [folder] in try Archive(at: .url(folder)) }
     try await books.upsert(Book(id: 1, title: "Notes", year: 1843))
     try await books.upsert(Book(id: 2, title: "Beowulf", year: 975))
     async let third: Void = books.upsert(Book(id: 3, title: "Sketches", year: 1850))

@@ -144,7 +144,7 @@ import Testing
 
   @Test func loadsThatAskWhetherTheOldValueIsRight() async throws {
     let folder = try TemporaryDirectory()
-    let pages = try Cache<String, String>(path: folder.file("pages").path)
+    let pages = try Cache<String, String>(at: .path(folder.file("pages").path))
     let server = Server()
     // Example: old values
     let article = try await pages.value(forKey: "/article") { old in

@@ -13,7 +13,7 @@ import Testing
 
   init() throws {
     directory = try TemporaryDirectory()
-    users = try DiskCache(path: directory.file("users").path)
+    users = try DiskCache(at: .path(directory.file("users").path))
   }
 
   /// Keeps what an example prints.
@@ -43,7 +43,7 @@ import Testing
     #expect(transcript.lines == ["Grace"])
     #expect(mirror == ["1": "Ada", "7": "Grace"])
 
-    let other = try DiskCache<String, String>(path: directory.file("other").path)
+    let other = try DiskCache<String, String>(at: .path(directory.file("other").path))
     try users.remove(forKey: "1")
     do {
       var feed = try users.changes(since: other.changeLog.now)

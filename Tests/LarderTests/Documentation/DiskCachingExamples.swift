@@ -21,7 +21,7 @@ import Testing
 
   @Test func openAndUse() throws {
     // Example: disk cache
-    let pages = try DiskCache<String, Data>(path: folder.path)
+    let pages = try DiskCache<String, Data>(at: .url(folder))
     try pages.set(Data("<h1>Home</h1>".utf8), forKey: "/")
     try pages.set(Data("<h1>News</h1>".utf8), forKey: "/news", expiration: .seconds(60))
 
@@ -40,7 +40,7 @@ import Testing
     configuration.costLimit = 1 << 30
     configuration.freeDiskSpaceLimit = 4 << 30
     configuration.expiration = .seconds(30 * 24 * 3600)
-    let images = try DiskCache(path: folder.path, configuration: configuration)
+    let images = try DiskCache(at: .url(folder), configuration: configuration)
     // End of example
     try images.set(Data(count: 10), forKey: "a")
     #expect(try images.totalCost == 10)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func extendedData() throws {
-    let pages = try DiskCache<String, Data>(path: folder.path)
+    let pages = try DiskCache<String, Data>(at: .url(folder))
     let body = Data("<h1>Home</h1>".utf8)
     // Example: extended data
     try pages.set(body, forKey: "/", extendedData: Data("etag: 7".utf8))
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func together() throws {
-    let accounts = try DiskCache<String, Int>(path: folder.path)
+    let accounts = try DiskCache<String, Int>(at: .url(folder))
     try accounts.set(["ada": 10, "grace": 0])
     // Example: disk batch
     try accounts.batch { batch in
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func list() throws {
-    let pages = try DiskCache<String, Data>(path: folder.path)
+    let pages = try DiskCache<String, Data>(at: .url(folder))
     for path in ["/", "/news/1", "/news/2", "/old"] {
       try pages.set(Data(path.utf8), forKey: path)
     }
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func certainty() throws {
-    let orders = try DiskCache<Int, String>(path: folder.path)
+    let orders = try DiskCache<Int, String>(at: .url(folder))
     // Example: disk durability
     try orders.set("paid", forKey: 17, durability: .power)
 
@@ -99,12 +99,12 @@ import Testing
   }
 
   @Test func readElsewhere() throws {
-    let writer = try DiskCache<String, Data>(path: folder.path)
+    let writer = try DiskCache<String, Data>(at: .url(folder))
     try writer.set(Data("seen".utf8), forKey: "key")
     // Example: read-only
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.isReadOnly = true
-    let reader = try DiskCache(path: folder.path, configuration: configuration)
+    let reader = try DiskCache(at: .url(folder), configuration: configuration)
     let value = try reader.value(forKey: "key")
     // End of example
     #expect(value == Data("seen".utf8))
@@ -126,7 +126,7 @@ import Testing
     var configuration = CacheConfiguration<Int, User>()
     configuration.memory.countLimit = 1000
     configuration.disk.costLimit = 1 << 30
-    let users = try Cache<Int, User>(path: folder.path, configuration: configuration)
+    let users = try Cache<Int, User>(at: .url(folder), configuration: configuration)
 
     let user = try await users.value(forKey: 7) { try await server.user(7) }
     // End of example
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func checkAndRescue() throws {
-    let pages = try DiskCache<String, Data>(path: folder.path)
+    let pages = try DiskCache<String, Data>(at: .url(folder))
     for number in 1...100 { try pages.set(Data(count: 1000), forKey: "key \(number)") }
     let path = folder.path
     let rescuedPath = directory.file("rescued").path
@@ -145,7 +145,7 @@ import Testing
     let report = try pages.verify()
     if !report.isIntact {
       try? pages.close()  // The log keeps what a damaged index cannot take.
-      let rescued = try DiskCache<String, Data>.salvage(from: path, to: rescuedPath)
+      let rescued = try DiskCache<String, Data>.salvage(from: .path(path), to: .path(rescuedPath))
       print("\(rescued.intact) entries are there again.")
     }
     // End of example

@@ -22,7 +22,7 @@ import Testing
   private func print(_ items: Any...) { transcript.add(items) }
 
   private func open() throws -> EntryCache<String> {
-    try EntryCache<String>(path: path, valueCount: 2, version: 1)
+    try EntryCache<String>(at: .path(path), valueCount: 2, version: 1)
   }
 
   @Test func updateSome() throws {

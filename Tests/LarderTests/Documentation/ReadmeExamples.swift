@@ -117,7 +117,7 @@ struct Event: Codable, Sendable {
   @Test func entriesWithSeveralValues() throws {
     let folder = directory.file("pages")
     // Example: entries with several values
-    let pages = try EntryCache<String>(path: folder.path, valueCount: 2, version: 1)
+    let pages = try EntryCache<String>(at: .url(folder), valueCount: 2, version: 1)
     try pages.setValues([Data("etag: 7".utf8), Data("<h1>Home</h1>".utf8)], forKey: "/")
     try pages.update([0: Data("etag: 8".utf8)], forKey: "/")
     if let page = try pages.snapshot(forKey: "/") {
@@ -136,7 +136,7 @@ struct Event: Codable, Sendable {
       var stars: Int
     }
 
-    let notes = try Archive<Note>(path: folder.path, indexes: [ArchiveIndex("stars", \.stars)])
+    let notes = try Archive<Note>(at: .url(folder), indexes: [ArchiveIndex("stars", \.stars)])
     try notes.insert(Note(id: 1, text: "Buy milk", stars: 2))
     try notes.insert(Note(id: 2, text: "Call Ada", stars: 5))
     let found = try notes.where { $0.stars > 3 }.results()

@@ -217,11 +217,11 @@ struct EntryCacheTests {
   @Test func numbersAndAnyCodableAreKeys() throws {
     struct Point: Codable, Hashable { var x: Double, y: Double }
     let numbers = try EntryCache<Int>(
-      path: place.path, valueCount: 1, configuration: place.configuration)
+      at: .path(place.path), valueCount: 1, configuration: place.configuration)
     for key in [5, -1, Int.max, 0] { try numbers.setValues([Data([1])], forKey: key) }
     #expect(try numbers.keys() == [-1, 0, 5, Int.max])
     let points = try EntryCache<Point>(
-      path: place.directory.file("points").path, valueCount: 1)
+      at: .path(place.directory.file("points").path), valueCount: 1)
     try points.setValues([Data([1])], forKey: Point(x: 1, y: 2))
     #expect(try points.snapshot(forKey: Point(x: 1, y: 2)) != nil)
     #expect(try points.snapshot(forKey: Point(x: 2, y: 1)) == nil)

@@ -51,7 +51,7 @@ struct EntryDamageTests {
     }
     let path = place.url.path
     try FileManager.default.removeItem(atPath: path + "/data.mdb")
-    let report = try DiskCache<String, Data>.rebuild(path: path)
+    let report = try DiskCache<String, Data>.rebuild(at: .path(path))
     #expect(report.intact == 3)
     do {
       let cache = try open()
@@ -60,7 +60,7 @@ struct EntryDamageTests {
       try cache.close()
     }
     // From now on it says again what it holds.
-    #expect(throws: LarderError.self) { try DiskCache<String, Data>(path: path) }
+    #expect(throws: LarderError.self) { try DiskCache<String, Data>(at: .path(path)) }
   }
 
   @Test(arguments: [nil, 0, 1, 64, 5000])
@@ -205,7 +205,7 @@ struct EntryDamageTests {
     ]
     do {
       let any = Coder<Data>(encode: { $0 }, decode: { $0 })
-      let cache = try DiskCache<String, Data>(path: place.path, coder: any)
+      let cache = try DiskCache<String, Data>(at: .path(place.path), coder: any)
       for (number, head) in heads.enumerated() {
         try cache.set(Data("ABC".utf8), forKey: "foreign \(number)", extendedData: head)
       }

@@ -112,7 +112,7 @@ struct EntryDeletingTests {
       // A thread of the cache's own may have the last reference to it, and ends it a little
       // later: so each round has a folder.
       let path = place.directory.file("\(round)").path
-      var cache: EntryCache<Int>? = try EntryCache(path: path, valueCount: 2)
+      var cache: EntryCache<Int>? = try EntryCache(at: .path(path), valueCount: 2)
       let written = Task { [cache] in
         try await cache?.setValues([Data("A".utf8), Data()], forKey: round)
       }
@@ -127,7 +127,7 @@ struct EntryDeletingTests {
 
   @Test func openingIsDoneOnAnotherThread() async throws {
     let path = place.path
-    let cache = try await EntryCache<Int>.opening { try EntryCache(path: path, valueCount: 1) }
+    let cache = try await EntryCache<Int>.opening { try EntryCache(at: .path(path), valueCount: 1) }
     #expect(cache.valueCount == 1)
   }
 }

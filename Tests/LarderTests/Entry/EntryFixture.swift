@@ -35,7 +35,8 @@ struct EntryPlace {
     var configuration = configuration
     change(&configuration)
     return try EntryCache(
-      path: path ?? self.path, valueCount: values, version: version, configuration: configuration)
+      at: .path(path ?? self.path), valueCount: values, version: version,
+      configuration: configuration)
   }
 
   /// The files of a cache as a `kill -9` would leave them at this moment, in another folder.

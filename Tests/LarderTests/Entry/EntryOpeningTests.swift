@@ -82,23 +82,23 @@ struct EntryOpeningTests {
 
   @Test func aStoreOfAnotherKindIsLeftAlone() throws {
     do {
-      let cache = try DiskCache<String, String>(path: place.path)
+      let cache = try DiskCache<String, String>(at: .path(place.path))
       try cache.set("one", forKey: "a")
     }
     let failure = error { try place.open() }
     #expect(failure?.code == .configurationMismatch)
     #expect(failure?.message.contains(place.path) == true)
-    #expect(try DiskCache<String, String>(path: place.path).value(forKey: "a") == "one")
+    #expect(try DiskCache<String, String>(at: .path(place.path)).value(forKey: "a") == "one")
   }
 
   @Test func aStoreThatDoesNotSayItsKindIsLeftAlone() throws {
     let coder = Coder<Data>(encode: { $0 }, decode: { $0 })
     do {
-      let cache = try DiskCache<String, Data>(path: place.path, coder: coder)
+      let cache = try DiskCache<String, Data>(at: .path(place.path), coder: coder)
       try cache.set(Data([1]), forKey: "a")
     }
     #expect(errorCode { try place.open() } == .configurationMismatch)
-    let cache = try DiskCache<String, Data>(path: place.path, coder: coder)
+    let cache = try DiskCache<String, Data>(at: .path(place.path), coder: coder)
     #expect(try cache.value(forKey: "a") == Data([1]))
   }
 
@@ -106,17 +106,17 @@ struct EntryOpeningTests {
   func aCodersNameIsNeverTakenForEntries(format: String) throws {
     let coder = Coder<Data>(format: format, encode: { $0 }, decode: { $0 })
     do {
-      let cache = try DiskCache<String, Data>(path: place.path, coder: coder)
+      let cache = try DiskCache<String, Data>(at: .path(place.path), coder: coder)
       try cache.set(Data([1]), forKey: "a")
     }
     #expect(errorCode { try place.open() } == .configurationMismatch)
-    let cache = try DiskCache<String, Data>(path: place.path, coder: coder)
+    let cache = try DiskCache<String, Data>(at: .path(place.path), coder: coder)
     #expect(try cache.value(forKey: "a") == Data([1]))
   }
 
   @Test func aDiskCacheDoesNotTakeEntriesForValues() throws {
     do { try place.open().set("a", "A", "B") }
-    let code = errorCode { try DiskCache<String, Data>(path: place.path) }
+    let code = errorCode { try DiskCache<String, Data>(at: .path(place.path)) }
     #expect(code == .configurationMismatch)
     #expect(try place.open().texts("a") == ["A", "B"])
   }
@@ -141,12 +141,13 @@ struct EntryOpeningTests {
 
   @Test func byNameItLiesInTheCachesFolder() throws {
     let name = "larder-test-\(UUID().uuidString)"
-    let cache = try EntryCache<String>(name: name, valueCount: 2)
+    let cache = try EntryCache<String>(at: .named(name), valueCount: 2)
     #expect(cache.directoryURL.lastPathComponent == name)
     try cache.set("a", "A", "B")
     try cache.destroy()
     #expect(!FileManager.default.fileExists(atPath: cache.path))
-    #expect(errorCode { try EntryCache<String>(name: "a/b", valueCount: 2) } == .invalidArgument)
+    #expect(
+      errorCode { try EntryCache<String>(at: .named("a/b"), valueCount: 2) } == .invalidArgument)
   }
 
   // MARK: - Keys

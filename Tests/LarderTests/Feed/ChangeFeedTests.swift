@@ -142,7 +142,7 @@ struct ChangeFeedTests {
   @Test func theTokenOfAnotherStoreIsAGapOfUnknownLength() throws {
     let cache = try place.openText()
     try cache.set("a", forKey: 1)
-    let other = try DiskCache<Int, String>(path: place.directory.file("other").path)
+    let other = try DiskCache<Int, String>(at: .path(place.directory.file("other").path))
     try other.set("x", forKey: 9)
     let found = try events(cache.changes(since: other.changeLog.now))
     #expect(found.map(\.kind) == [.gap(missing: nil), .changes([.put(key: 1, value: "a")])])
@@ -226,9 +226,9 @@ struct ChangeFeedTests {
   }
 
   @Test func aValueThatCannotBeDecodedIsNil() throws {
-    let cache = try DiskCache<Int, String>(path: place.path, coder: .json)
+    let cache = try DiskCache<Int, String>(at: .path(place.path), coder: .json)
     let numbers = try DiskCache<Int, Int>(
-      path: place.path, coder: .json,
+      at: .path(place.path), coder: .json,
       configuration: {
         var configuration = DiskCacheConfiguration<Int, Int>()
         configuration.isReadOnly = true

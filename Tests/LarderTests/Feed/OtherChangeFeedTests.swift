@@ -20,7 +20,7 @@ struct OtherChangeFeedTests {
 
   @Test func entriesAreToldWithTheirValues() throws {
     let cache = try EntryCache<String>(
-      path: directory.file("entries").path, valueCount: 2, keyCoder: .string)
+      at: .path(directory.file("entries").path), valueCount: 2, keyCoder: .string)
     let feed = try cache.changes()
     let values = [Data("head".utf8), Data()]
     try cache.setValues(values, forKey: "a")
@@ -44,7 +44,7 @@ struct OtherChangeFeedTests {
 
   @Test func elementsAreToldByTheirPrimaryKeys() throws {
     let books = try Archive<Book>(
-      path: directory.file("books").path, indexes: [ArchiveIndex("title", \.title)])
+      at: .path(directory.file("books").path), indexes: [ArchiveIndex("title", \.title)])
     let feed = try books.changes()
     var log = books.changeLog
     #expect(try log.cursors.isEmpty)

@@ -21,16 +21,16 @@ struct FolderStoreTests {
       case .values:
         var configuration = DiskCacheConfiguration<Int, String>()
         configuration.isReadOnly = isReadOnly
-        return try DiskCache<Int, String>(path: path, configuration: configuration)
+        return try DiskCache<Int, String>(at: .path(path), configuration: configuration)
       case .entries:
         var configuration = EntryCacheConfiguration()
         configuration.isReadOnly = isReadOnly
-        return try EntryCache<Int>(path: path, valueCount: 1, configuration: configuration)
+        return try EntryCache<Int>(at: .path(path), valueCount: 1, configuration: configuration)
       case .archive:
         var configuration = ArchiveConfiguration()
         configuration.isReadOnly = isReadOnly
         return try Archive<Note>(
-          path: path, indexes: [ArchiveIndex("text", \.text)], configuration: configuration)
+          at: .path(path), indexes: [ArchiveIndex("text", \.text)], configuration: configuration)
       }
     }
 

@@ -60,7 +60,7 @@ struct FolderTests {
     var configuration = ArchiveConfiguration()
     configuration.isReadOnly = isReadOnly
     configuration.checkpointInterval = .zero
-    return try Archive(path: path, configuration: configuration)
+    return try Archive(at: .path(path), configuration: configuration)
   }
 
   private func makeArchive(_ path: String) throws {
@@ -70,7 +70,7 @@ struct FolderTests {
   }
 
   private func makeEntries(_ path: String) throws {
-    let cache = try EntryCache<Int>(path: path, valueCount: 2)
+    let cache = try EntryCache<Int>(at: .path(path), valueCount: 2)
     try cache.setValues([Data("another one".utf8), Data()], forKey: 1)
     try cache.close()
   }
@@ -78,7 +78,7 @@ struct FolderTests {
   private func openCache(_ path: String) throws -> Cache<Int, String> {
     var configuration = CacheConfiguration<Int, String>()
     configuration.keepsHotKeys = true
-    return try Cache(path: path, configuration: configuration)
+    return try Cache(at: .path(path), configuration: configuration)
   }
 
   private func makeCache(_ path: String) throws {
@@ -110,7 +110,7 @@ struct FolderTests {
 
   @Test(arguments: Fate.allCases)
   func deletingACacheOfEntriesSparesWhatLiesThereNow(fate: Fate) throws {
-    let cache = try EntryCache<Int>(path: path, valueCount: 2)
+    let cache = try EntryCache<Int>(at: .path(path), valueCount: 2)
     try cache.setValues([Data("mine".utf8), Data()], forKey: 1)
     try meet(fate, makeEntries)
     let (own, others) = (files(aside), files(path))
@@ -123,7 +123,7 @@ struct FolderTests {
     let archive = try openArchive(path)
     try archive.destroy()
     try makeArchive(path)
-    let cache = try EntryCache<Int>(path: aside, valueCount: 2)
+    let cache = try EntryCache<Int>(at: .path(aside), valueCount: 2)
     try cache.destroy()
     try makeEntries(aside)
     let (archived, cached) = (files(path), files(aside))
@@ -187,13 +187,13 @@ struct FolderTests {
 
   @Test(arguments: Fate.allCases)
   func aLongValueGoesNowhereElse(fate: Fate) throws {
-    let cache = try EntryCache<Int>(path: path, valueCount: 1)
+    let cache = try EntryCache<Int>(at: .path(path), valueCount: 1)
     try cache.setValues([Data("mine".utf8)], forKey: 1)
     let editor = try #require(try cache.edit(2))
     let writer = try editor.writer(at: 0)
     try writer.write(Data(count: 200_000))
     try meet(fate) { path in
-      let cache = try EntryCache<Int>(path: path, valueCount: 1)
+      let cache = try EntryCache<Int>(at: .path(path), valueCount: 1)
       try cache.setValues([Data("another one".utf8)], forKey: 1)
       try cache.close()
     }

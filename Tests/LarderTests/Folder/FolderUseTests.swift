@@ -47,14 +47,14 @@ struct FolderUseTests {
     configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
-    return try DiskCache(path: path, configuration: configuration)
+    return try DiskCache(at: .path(path), configuration: configuration)
   }
 
   private func openArchive() throws -> Archive<Note> {
     var configuration = ArchiveConfiguration()
     configuration.checkpointInterval = .zero
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
-    return try Archive(path: path, configuration: configuration)
+    return try Archive(at: .path(path), configuration: configuration)
   }
 
   /// What is said of a call while the folder lies elsewhere.
@@ -140,7 +140,7 @@ struct FolderUseTests {
     try moveAway(.nothing)
     let copy = directory.file("copy").path
     try cache.backup(to: copy)
-    #expect(try DiskCache<Int, String>(path: copy).value(forKey: 1) == "mine")
+    #expect(try DiskCache<Int, String>(at: .path(copy)).value(forKey: 1) == "mine")
     expectReplaced(error { try cache.close() }, "close", .nothing)
   }
 
@@ -151,7 +151,7 @@ struct FolderUseTests {
     var configuration = CacheConfiguration<Int, String>()
     configuration.writePolicy = .writeBack(queueLimit: 10)
     configuration.disk.durability = .power
-    let cache = try Cache(path: path, configuration: configuration)
+    let cache = try Cache(at: .path(path), configuration: configuration)
     try cache.set("mine", forKey: 1)
     try cache.checkpoint()
     try moveAway(.nothing)
@@ -173,7 +173,7 @@ struct FolderUseTests {
   @Test func aCacheWithWritesThatWaitLetsGoWhenItIsSuspended() throws {
     let cache = try makeWaiting()
     expectReplaced(error { try cache.suspend() }, "suspend", .nothing)
-    let other = try DiskCache<Int, String>(path: aside)
+    let other = try DiskCache<Int, String>(at: .path(aside))
     #expect(try other.value(forKey: 1) == "mine")
     try other.close()
     try putBack()

@@ -26,20 +26,23 @@ struct ReopeningTests {
 
   private nonisolated func use(_ use: Use, _ round: Int) async throws {
     switch use {
-    case .disk: try await DiskCache<Int, Data>(path: path).set(Data(count: 2000), forKey: round)
+    case .disk:
+      try await DiskCache<Int, Data>(at: .path(path)).set(Data(count: 2000), forKey: round)
     case .entry:
-      try await EntryCache<Int>(path: path, valueCount: 1).setValues([Data()], forKey: round)
+      try await EntryCache<Int>(at: .path(path), valueCount: 1).setValues([Data()], forKey: round)
     case .edit:
-      let editor = try #require(try await EntryCache<Int>(path: path, valueCount: 1).edit(round))
+      let editor = try #require(
+        try await EntryCache<Int>(at: .path(path), valueCount: 1).edit(round))
       try editor.set(Data(count: 2000), at: 0)
       try await editor.commit()
-    case .archive: try await Archive<Note>(path: path).insert(Note(id: round, text: "a"))
-    case .query: _ = try await Archive<Note>(path: path).sorted(by: \.text).results()
-    case .twoTiers: try await Cache<Int, Data>(path: path).set(Data(count: 2000), forKey: round)
+    case .archive: try await Archive<Note>(at: .path(path)).insert(Note(id: round, text: "a"))
+    case .query: _ = try await Archive<Note>(at: .path(path)).sorted(by: \.text).results()
+    case .twoTiers:
+      try await Cache<Int, Data>(at: .path(path)).set(Data(count: 2000), forKey: round)
     case .load:
-      _ = try await Cache<Int, Data>(path: path).value(forKey: round) { Data(count: 2000) }
+      _ = try await Cache<Int, Data>(at: .path(path)).value(forKey: round) { Data(count: 2000) }
     case .batchLoad:
-      _ = try await Cache<Int, Data>(path: path).values(forKeys: [round, -1 - round]) { keys in
+      _ = try await Cache<Int, Data>(at: .path(path)).values(forKeys: [round, -1 - round]) { keys in
         Dictionary(uniqueKeysWithValues: keys.map { ($0, Data()) })
       }
     case .log: try await log().append("a", durability: .power)

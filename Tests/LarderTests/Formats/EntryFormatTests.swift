@@ -45,7 +45,7 @@ import Testing
   /// The records as a cache has them that does not ask what they are.
   private func records() throws -> DiskCache<Data, Data> {
     let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
-    return try DiskCache(path: folder.path, coder: coder, keyCoder: .data)
+    return try DiskCache(at: .path(folder.path), coder: coder, keyCoder: .data)
   }
 
   /// FNV-1a, of 32 bits.
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func anEntryIsItsValuesBehindEachOtherAndAHead() throws {
-    let pages = try EntryCache<String>(path: folder.path, valueCount: 3, version: 9)
+    let pages = try EntryCache<String>(at: .path(folder.path), valueCount: 3, version: 9)
     try pages.setValues([Data("one".utf8), Data(), Data("three".utf8)], forKey: "key")
     try pages.setValues([Data(count: 7), Data(count: 50_000), Data()], forKey: "long")
     try pages.close()
@@ -85,7 +85,8 @@ import Testing
 
   @Test func anArchivesNumberStandsForItsCoderAndItsIndexes() throws {
     let items = try Archive<Item>(
-      path: folder.path, indexes: [ArchiveIndex("title", \.title), ArchiveIndex("rank", \.rank)])
+      at: .path(folder.path),
+      indexes: [ArchiveIndex("title", \.title), ArchiveIndex("rank", \.rank)])
     try items.upsert(Item(id: "a", rank: 7, title: "A"))
     try items.checkpoint()
     try items.close()

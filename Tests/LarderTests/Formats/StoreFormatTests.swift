@@ -21,7 +21,7 @@ import Testing
     // Nothing is in the index until it is flushed here.
     configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
-    return try DiskCache(path: folder.path, coder: .data, configuration: configuration)
+    return try DiskCache(at: .path(folder.path), coder: .data, configuration: configuration)
   }
 
   private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
@@ -134,13 +134,15 @@ import Testing
       let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
       let failure = error {
         try DiskCache(
-          path: folder.path, coder: coder, keyCoder: .data, configuration: configuration)
+          at: .path(folder.path), coder: coder, keyCoder: .data, configuration: configuration)
       }
       #expect(failure?.code == .incompatibleVersion)
       #expect(failure?.message.contains("Larder 0.1") == true, "\(failure?.message ?? "none")")
     }
     let target = directory.file("rescued").path
-    let failure = error { try DiskCache<Data, Data>.salvage(from: folder.path, to: target) }
+    let failure = error {
+      try DiskCache<Data, Data>.salvage(from: .path(folder.path), to: .path(target))
+    }
     #expect(failure?.code == .incompatibleVersion)
     for file in ["data.mdb", "journal", "spill/00000000/0000000000000000"] {
       #expect(

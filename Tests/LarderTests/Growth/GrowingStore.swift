@@ -35,7 +35,7 @@ struct GrowingCache: GrowingStore {
     configuration.checkpointInterval = .zero
     configuration.journalCapacity = 4 << 30
     configuration.isReadOnly = isReadOnly
-    cache = try DiskCache(path: path, configuration: configuration)
+    cache = try DiskCache(at: .path(path), configuration: configuration)
   }
 
   func fill(_ count: Int) throws {
@@ -63,7 +63,7 @@ struct GrowingEntryCache: GrowingStore {
     configuration.journalCapacity = 4 << 30
     configuration.isReadOnly = isReadOnly
     cache = try EntryCache(
-      path: path, valueCount: 2, keyCoder: .string, configuration: configuration)
+      at: .path(path), valueCount: 2, keyCoder: .string, configuration: configuration)
   }
 
   func fill(_ count: Int) throws {
@@ -114,7 +114,7 @@ struct GrowingArchive: GrowingStore {
     ]
     self.indexes = indexes
     archive = try Archive(
-      path: path, indexes: Array(all.prefix(indexes)), configuration: configuration)
+      at: .path(path), indexes: Array(all.prefix(indexes)), configuration: configuration)
   }
 
   private func element(_ number: Int) -> GrowingElement { GrowingElement(number, key(number)) }

@@ -14,7 +14,7 @@ struct EarlierKeyTests {
 
   /// A store as earlier versions left it.
   private func write<Key: Codable & Hashable & Sendable>(_ entries: [(Key, Int)]) throws {
-    let cache = try DiskCache<Key, Int>(path: path, coder: .cbor, keyCoder: .asGiven)
+    let cache = try DiskCache<Key, Int>(at: .path(path), coder: .cbor, keyCoder: .asGiven)
     for (key, value) in entries { try cache.set(value, forKey: key) }
     try cache.close()
   }
@@ -24,7 +24,7 @@ struct EarlierKeyTests {
   ) throws -> DiskCache<Key, Int> {
     var configuration = DiskCacheConfiguration<Key, Int>()
     configuration.isReadOnly = isReadOnly
-    return try DiskCache(path: path, configuration: configuration)
+    return try DiskCache(at: .path(path), configuration: configuration)
   }
 
   @Test(arguments: ["é", "e\u{301}"], [false, true])
@@ -107,53 +107,53 @@ struct EarlierKeyTests {
   @Test func numbersAndURLsThatWereCBORAreRefusedAndOpenAsThat() throws {
     try write([(-0.0, 1), (1.0, 2)])
     #expect(error { try openCache(Double.self) }?.code == .configurationMismatch)
-    let numbers = try DiskCache<Double, Int>(path: path, coder: .cbor, keyCoder: .codable)
+    let numbers = try DiskCache<Double, Int>(at: .path(path), coder: .cbor, keyCoder: .codable)
     #expect(try numbers.value(forKey: 0) == 1 && numbers.value(forKey: 1) == 2)
     try numbers.close()
     try FileManager.default.removeItem(atPath: path)
     let url = try #require(URL(string: "https://a.example/b"))
     try write([(url, 3)])
     #expect(error { try openCache(URL.self) }?.code == .configurationMismatch)
-    let urls = try DiskCache<URL, Int>(path: path, coder: .cbor, keyCoder: .codable)
+    let urls = try DiskCache<URL, Int>(at: .path(path), coder: .cbor, keyCoder: .codable)
     #expect(try urls.value(forKey: url) == 3)
   }
 
   @Test func anArchiveOfSuchNumbersIsMigrated() throws {
     struct Reading: Codable, Identifiable, Equatable { var id: Double, name: String }
     let reading = Reading(id: 1.5, name: "a")
-    let archive = try Archive<Reading>(path: path)
+    let archive = try Archive<Reading>(at: .path(path))
     try archive.upsert(reading)
     try archive.close()
     let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
-    let raw = try DiskCache<Data, Data>(path: path, coder: coder, keyCoder: .data)
+    let raw = try DiskCache<Data, Data>(at: .path(path), coder: coder, keyCoder: .data)
     let key = try KeyCoder.double.encode(1.5)
     let bytes = try #require(try raw.value(forKey: key))
     try raw.set(bytes, forKey: KeyCoder<Double>.codable.encode(1.5))
     try raw.remove(forKey: key)
     try raw.close()
-    #expect(error { try Archive<Reading>(path: path) }?.code == .configurationMismatch)
+    #expect(error { try Archive<Reading>(at: .path(path)) }?.code == .configurationMismatch)
     let same = ArchiveMigration(from: 1, Reading.self) { $0 as Reading }
     let schema = ArchiveSchema<Reading>(version: 2, migrations: [same])
-    let migrated = try Archive<Reading>(path: path, schema: schema)
+    let migrated = try Archive<Reading>(at: .path(path), schema: schema)
     #expect(try migrated.element(forID: 1.5) == reading && migrated.verify().isIntact)
   }
 
   @Test func aValueTooLargeForABatchReplacesItToo() throws {
-    let raw = try DiskCache<String, Data>(path: path, coder: .data, keyCoder: .asGiven)
+    let raw = try DiskCache<String, Data>(at: .path(path), coder: .data, keyCoder: .asGiven)
     try raw.set(Data([1]), forKey: "e\u{301}")
     try raw.close()
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.journalCapacity = 64 << 10
-    let cache = try DiskCache<String, Data>(path: path, configuration: configuration)
+    let cache = try DiskCache<String, Data>(at: .path(path), configuration: configuration)
     try cache.set(Data(count: 100_000), forKey: "é")
     #expect(try cache.totalCount == 1 && cache.value(forKey: "e\u{301}")?.count == 100_000)
   }
 
   @Test(arguments: ["é", "e\u{301}"]) func entriesOfSeveralValues(_ key: String) throws {
-    let earlier = try EntryCache<String>(path: path, valueCount: 1, keyCoder: .asGiven)
+    let earlier = try EntryCache<String>(at: .path(path), valueCount: 1, keyCoder: .asGiven)
     try earlier.setValues([Data([1])], forKey: "e\u{301}")
     try earlier.close()
-    let cache = try EntryCache<String>(path: path, valueCount: 1)
+    let cache = try EntryCache<String>(at: .path(path), valueCount: 1)
     let snapshot = try #require(try cache.snapshot(forKey: key))
     #expect(try snapshot.data(at: 0) == Data([1]))
     let editor = try #require(try snapshot.edit())
@@ -168,18 +168,18 @@ struct EarlierKeyTests {
 
   @Test(arguments: ["é", "e\u{301}"]) func elements(_ key: String) throws {
     struct Word: Codable, Identifiable, Equatable { var id: String, number: Int }
-    let archive = try Archive<Word>(path: path)
+    let archive = try Archive<Word>(at: .path(path))
     try archive.upsert(Word(id: "é", number: 1))
     try archive.close()
     // Under the key as it was given, which any coder's cache can be opened with.
     let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
-    let raw = try DiskCache<Data, Data>(path: path, coder: coder, keyCoder: .data)
+    let raw = try DiskCache<Data, Data>(at: .path(path), coder: coder, keyCoder: .data)
     let bytes = try #require(try raw.value(forKey: Data("é".utf8)))
     try raw.set(bytes, forKey: Data("e\u{301}".utf8))
     try raw.remove(forKey: Data("é".utf8))
     try raw.close()
 
-    let words = try Archive<Word>(path: path)
+    let words = try Archive<Word>(at: .path(path))
     #expect(try words.element(forID: key)?.number == 1 && words.contains(id: key))
     #expect(try words.element(forID: key)?.number == 1, "from memory")
     try words.upsert(Word(id: key, number: 2))

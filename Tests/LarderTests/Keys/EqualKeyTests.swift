@@ -57,8 +57,8 @@ struct EqualKeyTests {
 
   @Test func aDiskCacheAnswersAsMemoryDoes() throws {
     var keys = EqualKeys(seed: 72)
-    let disk = try DiskCache<HiddenKey, Int>(path: path("disk"))
-    let both = try Cache<HiddenKey, Int>(path: path("both"))
+    let disk = try DiskCache<HiddenKey, Int>(at: .path(path("disk")))
+    let both = try Cache<HiddenKey, Int>(at: .path(path("both")))
     let memory = MemoryCache<HiddenKey, Int>()
     for step in 0..<effort(1000, long: 4000) {
       let comment: Comment = "seed \(keys.generator.seed) step \(step)"
@@ -97,8 +97,8 @@ struct EqualKeyTests {
 
   @Test func entriesAndArchivesAnswerAsMemoryDoes() throws {
     var keys = EqualKeys(seed: 73)
-    let entries = try EntryCache<String>(path: path("entries"), valueCount: 1)
-    let archive = try Archive<Thing>(path: path("archive"))
+    let entries = try EntryCache<String>(at: .path(path("entries")), valueCount: 1)
+    let archive = try Archive<Thing>(at: .path(path("archive")))
     let texts = MemoryCache<String, Data>()
     let things = MemoryCache<HiddenKey, Thing>()
     for step in 0..<2000 {
@@ -132,7 +132,7 @@ struct EqualKeyTests {
   }
 
   @Test func rangesAndPrefixesTakeAnyForm() throws {
-    let cache = try DiskCache<String, Int>(path: path("a"))
+    let cache = try DiskCache<String, Int>(at: .path(path("a")))
     for (number, key) in ["éa", "e\u{301}b", "ez", "f", "êa"].enumerated() {
       try cache.set(number, forKey: key)
     }
@@ -151,7 +151,7 @@ struct EqualKeyTests {
   @Test func notANumberIsNoKey() throws {
     struct Numbered: Codable, Identifiable { var id: Double }
     for key in [Double.nan, -.nan, .signalingNaN] {
-      let disk = try DiskCache<Double, Int>(path: path("nan"))
+      let disk = try DiskCache<Double, Int>(at: .path(path("nan")))
       #expect(errorCode { try disk.set(1, forKey: key) } == .encoding)
       #expect(errorCode { try disk.value(forKey: key) } == .encoding)
       #expect(errorCode { try disk.remove(forKey: key) } == .encoding)
@@ -160,15 +160,15 @@ struct EqualKeyTests {
       #expect(errorCode { try disk.update(forKey: key) { $0 = 1 } } == .encoding)
       #expect(errorCode { try disk.values(forKeys: [key]) } == .encoding)
       #expect(try disk.isEmpty)
-      let entries = try EntryCache<[Double]>(path: path("entries"), valueCount: 1)
+      let entries = try EntryCache<[Double]>(at: .path(path("entries")), valueCount: 1)
       #expect(errorCode { try entries.setValues([Data()], forKey: [key]) } == .encoding)
       #expect(errorCode { try entries.snapshot(forKey: [key]) } == .encoding)
       #expect(errorCode { try entries.edit([key]) } == .encoding)
-      let archive = try Archive<Numbered>(path: path("archive"))
+      let archive = try Archive<Numbered>(at: .path(path("archive")))
       #expect(errorCode { try archive.upsert(Numbered(id: key)) } == .encoding)
       #expect(errorCode { try archive.element(forID: key) } == .encoding)
       #expect(errorCode { try archive.delete(id: key) } == .encoding)
-      let both = try Cache<Double, Int>(path: path("both"))
+      let both = try Cache<Double, Int>(at: .path(path("both")))
       #expect(errorCode { try both.set(1, forKey: key) } == .encoding)
       #expect(errorCode { try both.value(forKey: key) } == .encoding)
       #expect(errorCode { try both.value(forKey: key) { 1 } } == .encoding)
@@ -179,7 +179,7 @@ struct EqualKeyTests {
   }
 
   @Test func notANumberIsLoadedByNobody() async throws {
-    let both = try Cache<Double, Int>(path: path("both"))
+    let both = try Cache<Double, Int>(at: .path(path("both")))
     await #expect(throws: LarderError.self) { try await both.value(forKey: .nan) { 1 } }
     await #expect(throws: LarderError.self) { try await both.set(1, forKey: .nan) }
     try await both.close()
@@ -188,7 +188,7 @@ struct EqualKeyTests {
   @Test func notANumberWaitsForNoTier() async throws {
     var configuration = CacheConfiguration<Double, Int>()
     configuration.writePolicy = .writeBack()
-    let both = try Cache<Double, Int>(path: path("both"), configuration: configuration)
+    let both = try Cache<Double, Int>(at: .path(path("both")), configuration: configuration)
     await #expect(throws: LarderError.self) { try await both.set(1, forKey: .nan) }
     await #expect(throws: LarderError.self) { try await both.update(forKey: .nan) { $0 = 1 } }
     await #expect(throws: LarderError.self) { try await both.remove(forKey: .nan) }

@@ -24,7 +24,7 @@ struct KeyOrderTests {
   private static func urls(_ texts: [String]) -> [URL] { texts.compactMap { URL(string: $0) } }
 
   @Test func numbersAreInOrder() throws {
-    let cache = try DiskCache<Double, Int>(path: path)
+    let cache = try DiskCache<Double, Int>(at: .path(path))
     for key in Self.numbers.shuffled() { try cache.set(1, forKey: key) }
     #expect(try cache.keys(order: .byKey) == Self.numbers)
     for (low, high) in zip(Self.numbers, Self.numbers.dropFirst(3)) {
@@ -37,7 +37,7 @@ struct KeyOrderTests {
 
   @Test func halfAsWideNumbersToo() throws {
     let numbers = Set(Self.numbers.map(Float.init)).sorted()
-    let cache = try EntryCache<Float>(path: path, valueCount: 1)
+    let cache = try EntryCache<Float>(at: .path(path), valueCount: 1)
     for key in numbers.shuffled() { try cache.setValues([Data([1])], forKey: key) }
     #expect(try Set(cache.keys()) == Set(numbers))
     let bytes = try numbers.map { [UInt8](try KeyCoder.float.encode($0)) }
@@ -54,7 +54,7 @@ struct KeyOrderTests {
   }
 
   @Test func rangesOfNumbersArePrimaryKeys() throws {
-    let archive = try Archive<Reading>(path: path)
+    let archive = try Archive<Reading>(at: .path(path))
     try archive.put(all: Self.numbers.shuffled().map(Reading.init))
     #expect(try archive.elements().map(\.id) == Self.numbers)
     for bound in Self.numbers + [.nan, -0.0, 0.5] {
@@ -74,7 +74,7 @@ struct KeyOrderTests {
       "https://a.example/", "https://a.example/b", "https://a.example/b/c?d=%20e#f",
       "https://b.example/", "file:///tmp/a%20b", "mailto:a@b.example",
     ])
-    let cache = try DiskCache<URL, Int>(path: path)
+    let cache = try DiskCache<URL, Int>(at: .path(path))
     for url in urls { try cache.set(1, forKey: url) }
     let inOrder = urls.sorted { $0.absoluteString < $1.absoluteString }
     #expect(try cache.keys(order: .byKey) == inOrder)
@@ -87,12 +87,13 @@ struct KeyOrderTests {
 
   @Test func urlsAreTextToOthers() throws {
     let page = Page(id: try #require(URL(string: "https://a.example/b?c=d")))
-    let archive = try Archive<Page>(path: path)
+    let archive = try Archive<Page>(at: .path(path))
     try archive.upsert(page)
     #expect(try archive.element(forID: page.id) == page)
     try archive.close()
     let raw = try DiskCache<Data, Data>(
-      path: path, coder: Coder<Data>(format: "", encode: { $0 }, decode: { $0 }), keyCoder: .data)
+      at: .path(path), coder: Coder<Data>(format: "", encode: { $0 }, decode: { $0 }),
+      keyCoder: .data)
     #expect(try raw.keys() == [Data("https://a.example/b?c=d".utf8)])
   }
 }

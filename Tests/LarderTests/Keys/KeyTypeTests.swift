@@ -31,11 +31,11 @@ struct KeyTypeTests {
       write = { kind, path in
         switch kind {
         case .archive:
-          let archive = try Archive<Element<Key>>(path: path)
+          let archive = try Archive<Element<Key>>(at: .path(path))
           try archive.put(all: keys.map { Element(id: $0, name: name) })
           try archive.close()
         case .entries:
-          let cache = try EntryCache<Key>(path: path, valueCount: 1)
+          let cache = try EntryCache<Key>(at: .path(path), valueCount: 1)
           for key in keys { try cache.setValues([Data(name.utf8)], forKey: key) }
           try cache.close()
         case .cache, .untold:
@@ -43,7 +43,7 @@ struct KeyTypeTests {
           let untold = KeyCoder<Key>(
             encode: { try coder.encode($0) }, decode: { try coder.decode($0) })
           let cache = try DiskCache<Key, String>(
-            path: path, coder: .cbor, keyCoder: kind == .cache ? coder : untold)
+            at: .path(path), coder: .cbor, keyCoder: kind == .cache ? coder : untold)
           for key in keys { try cache.set(name, forKey: key) }
           try cache.close()
         }
@@ -53,16 +53,16 @@ struct KeyTypeTests {
         let found: [Key]
         switch kind {
         case .archive:
-          let archive = try Archive<Element<Key>>(path: path)
+          let archive = try Archive<Element<Key>>(at: .path(path))
           found = try archive.elements().map(\.id)
           for key in found { #expect(try archive.element(forID: key)?.id == key) }
           #expect(try archive.verify().isIntact)
         case .entries:
-          let cache = try EntryCache<Key>(path: path, valueCount: 1)
+          let cache = try EntryCache<Key>(at: .path(path), valueCount: 1)
           found = try cache.keys()
           for key in found { #expect(try cache.contains(key)) }
         case .cache, .untold:
-          let cache = try DiskCache<Key, String>(path: path)
+          let cache = try DiskCache<Key, String>(at: .path(path))
           found = try cache.keys()
           for key in found { #expect(try cache.value(forKey: key) != nil) }
         }
@@ -128,8 +128,8 @@ struct KeyTypeTests {
 
   @Test func theMessageNamesBoth() throws {
     let path = directory.file("store").path
-    try DiskCache<Int32, String>(path: path).close()
-    let failure = error { try DiskCache<Int, String>(path: path) }
+    try DiskCache<Int32, String>(at: .path(path)).close()
+    let failure = error { try DiskCache<Int, String>(at: .path(path)) }
     #expect(failure?.code == .configurationMismatch)
     #expect(failure?.message.contains("whole numbers of 32 bits with a sign") == true)
     #expect(failure?.message.contains("whole numbers of 64 bits with a sign") == true)
@@ -138,36 +138,38 @@ struct KeyTypeTests {
   @Test func copiesKeepIt() throws {
     let path = directory.file("store").path
     let copy = directory.file("copy").path
-    let cache = try DiskCache<Int, String>(path: path)
+    let cache = try DiskCache<Int, String>(at: .path(path))
     try cache.set("a", forKey: 1)
     try cache.backup(to: copy)
     try cache.close()
     for path in [path, copy] {
-      #expect(error { try DiskCache<UInt, String>(path: path) }?.code == .configurationMismatch)
+      #expect(
+        error { try DiskCache<UInt, String>(at: .path(path)) }?.code == .configurationMismatch)
     }
     let salvaged = directory.file("salvaged").path
-    _ = try DiskCache<Int, String>.salvage(from: path, to: salvaged)
-    _ = try DiskCache<Int, String>.rebuild(path: path)
+    _ = try DiskCache<Int, String>.salvage(from: .path(path), to: .path(salvaged))
+    _ = try DiskCache<Int, String>.rebuild(at: .path(path))
     for path in [path, salvaged] {
-      #expect(error { try DiskCache<UInt, String>(path: path) }?.code == .configurationMismatch)
-      #expect(try DiskCache<Int, String>(path: path).value(forKey: 1) == "a")
+      #expect(
+        error { try DiskCache<UInt, String>(at: .path(path)) }?.code == .configurationMismatch)
+      #expect(try DiskCache<Int, String>(at: .path(path)).value(forKey: 1) == "a")
     }
   }
 
   @Test func aCacheOfEntriesOfAnotherVersionMayHaveOtherKeys() throws {
     let path = directory.file("store").path
-    let old = try EntryCache<String>(path: path, valueCount: 1)
+    let old = try EntryCache<String>(at: .path(path), valueCount: 1)
     try old.setValues([Data([1])], forKey: "a")
     try old.close()
     #expect(
-      error { try EntryCache<Int>(path: path, valueCount: 1) }?.code == .configurationMismatch)
-    let new = try EntryCache<Int>(path: path, valueCount: 1, version: 2)
+      error { try EntryCache<Int>(at: .path(path), valueCount: 1) }?.code == .configurationMismatch)
+    let new = try EntryCache<Int>(at: .path(path), valueCount: 1, version: 2)
     #expect(try new.keys().isEmpty)
     try new.setValues([Data([2])], forKey: 7)
     try new.close()
     #expect(
-      error { try EntryCache<String>(path: path, valueCount: 1, version: 2) }?.code
+      error { try EntryCache<String>(at: .path(path), valueCount: 1, version: 2) }?.code
         == .configurationMismatch)
-    #expect(try EntryCache<Int>(path: path, valueCount: 1, version: 2).keys() == [7])
+    #expect(try EntryCache<Int>(at: .path(path), valueCount: 1, version: 2).keys() == [7])
   }
 }

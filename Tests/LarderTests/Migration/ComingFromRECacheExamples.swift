@@ -34,7 +34,7 @@ import Testing
 
   @Test func theSameProgram() async throws {
     // Example: from RECache
-    let cache = try Cache<String, User>(path: path)
+    let cache = try Cache<String, User>(at: .path(path))
     cache.memoryCache.countLimit = 1000
     cache.diskCache?.costLimit = 1 << 30
 
@@ -49,24 +49,24 @@ import Testing
   @Test func opening() throws {
     let name = "larder-tests-\(UUID().uuidString)"
     let configuration = CacheConfiguration<String, User>()
-    let named = try Cache<String, User>(name: name, configuration: configuration)
+    let named = try Cache<String, User>(at: .named(name), configuration: configuration)
     let folder = try #require(named.diskCache?.directoryURL)
     defer { try? FileManager.default.removeItem(at: folder) }  // Nothing depends on it.
     #expect(named.name == name)
-    let json = try Cache<String, User>(path: path, coder: .json)
+    let json = try Cache<String, User>(at: .path(path), coder: .json)
     try json.set(user, forKey: "ada")
     #expect(try json.value(forKey: "ada") == user)
     let plist = try DiskCache<String, User>(
-      path: directory.file("plist").path, coder: .binaryPlist)
+      at: .path(directory.file("plist").path), coder: .binaryPlist)
     try plist.set(user, forKey: "ada")
     #expect(try plist.value(forKey: "ada") == user)
-    let data = try DiskCache<String, Data>(path: directory.file("data").path, coder: .data)
+    let data = try DiskCache<String, Data>(at: .path(directory.file("data").path), coder: .data)
     try data.set(Data(), forKey: "")
     #expect(try data.value(forKey: "") == Data())
     let coder = Coder<Int>(
       encode: { Data(String($0).utf8) },
       decode: { Int(String(decoding: $0, as: UTF8.self)) ?? 0 })
-    let own = try DiskCache<Int, Int>(path: directory.file("own").path, coder: coder)
+    let own = try DiskCache<Int, Int>(at: .path(directory.file("own").path), coder: coder)
     try own.set(7, forKey: 1)
     #expect(try own.value(forKey: 1) == 7)
     #if canImport(UIKit) || canImport(AppKit)
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func bothTiers() throws {
-    let cache = try Cache<String, User>(path: path)
+    let cache = try Cache<String, User>(at: .path(path))
     let extendedData = Data("etag: 7".utf8)
     try cache.set(user, forKey: "ada", cost: 10, extendedData: extendedData)
     try cache.set(nil, forKey: "grace")
@@ -125,7 +125,7 @@ import Testing
     configuration.autoTrimInterval = .seconds(60)
     configuration.freeDiskSpaceLimit = 1 << 20
     configuration.fileNameProvider = { "\($0).cbor" }
-    let disk = try DiskCache<String, User>(path: path, configuration: configuration)
+    let disk = try DiskCache<String, User>(at: .path(path), configuration: configuration)
     try await disk.set(["ada": user, "grace": User(name: "Grace")])
     disk.countLimit = 1000
     disk.costLimit = 1 << 30
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func whatTheStorageHad() throws {
-    let disk = try DiskCache<String, Data>(path: path, coder: .data)
+    let disk = try DiskCache<String, Data>(at: .path(path), coder: .data)
     let hour = Date(timeIntervalSinceNow: -3600)
     try disk.set(["a": Data(count: 10), "b": Data(count: 2000), "c": Data(count: 30)])
     #expect(try disk.values(forKeys: ["a", "b"]).count == 2)

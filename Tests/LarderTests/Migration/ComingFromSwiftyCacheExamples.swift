@@ -27,7 +27,7 @@ import Testing
     var configuration = EntryCacheConfiguration()
     configuration.byteLimit = 10 << 20
     let pages = try EntryCache<String>(
-      path: path, valueCount: 2, version: 1, configuration: configuration)
+      at: .path(path), valueCount: 2, version: 1, configuration: configuration)
 
     try await pages.setValues([head, body], forKey: "home")
     if let page = try await pages.snapshot(forKey: "home") {
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func theSameEdit() throws {
-    let pages = try EntryCache<String>(path: path, valueCount: 2, version: 1)
+    let pages = try EntryCache<String>(at: .path(path), valueCount: 2, version: 1)
     let chunks = (1...100).map { Data("chunk \($0)\n".utf8) }
     // Example: from DiskLruCache
     if let editor = try pages.edit("home") {
@@ -60,7 +60,7 @@ import Testing
     configuration.keyRule = .swiftyCache
     configuration.expiration = .days(30)
     let pages = try EntryCache<String>(
-      path: path, valueCount: 2, version: 1, configuration: configuration)
+      at: .path(path), valueCount: 2, version: 1, configuration: configuration)
     let key = "Home"
     try await pages.setValues([head, body], forKey: key)
     try await pages.update([1: body], forKey: key)
@@ -92,7 +92,7 @@ import Testing
     var configuration = EntryCacheConfiguration()
     configuration.keyRule = .diskLruCache
     let pages = try EntryCache<String>(
-      path: path, valueCount: 2, version: 1, configuration: configuration)
+      at: .path(path), valueCount: 2, version: 1, configuration: configuration)
     try pages.setValues([head, body], forKey: "home")
     let snapshot = try #require(try pages.snapshot(forKey: "home"))
     let editor = try #require(try snapshot.edit())
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func errors() throws {
-    let pages = try EntryCache<String>(path: path, valueCount: 2, version: 1)
+    let pages = try EntryCache<String>(at: .path(path), valueCount: 2, version: 1)
     var codes: [LarderError.Code] = []
     do { try pages.setValues([head], forKey: "home") } catch let error as LarderError {
       codes.append(error.code)

@@ -32,11 +32,11 @@ struct NewsReader: Sendable {
     var configuration = CacheConfiguration<String, [String]>()
     configuration.memory.countLimit = 100
     configuration.expiration = .seconds(900)
-    feeds = try Cache(path: folder.path + "/feeds", configuration: configuration)
+    feeds = try Cache(at: .path(folder.path + "/feeds"), configuration: configuration)
 
-    pages = try EntryCache<String>(path: folder.path + "/pages", valueCount: 2, version: 1)
+    pages = try EntryCache<String>(at: .path(folder.path + "/pages"), valueCount: 2, version: 1)
     articles = try Archive<Article>(
-      path: folder.path + "/articles", indexes: [ArchiveIndex("words", \.words)])
+      at: .path(folder.path + "/articles"), indexes: [ArchiveIndex("words", \.words)])
     self.fetch = fetch
   }
 

@@ -35,7 +35,7 @@ struct ArchiveCommandTests {
     configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
     let archive = try Archive<User>(
-      path: folder, coder: coder, indexes: [ArchiveIndex("age", \.age)],
+      at: .path(folder), coder: coder, indexes: [ArchiveIndex("age", \.age)],
       configuration: configuration)
     try archive.upsert(all: users)
     return archive
@@ -150,7 +150,7 @@ struct ArchiveCommandTests {
 
   @Test func aSortWithALimitIsThatOfEverything() throws {
     var generator = SeededGenerator(seed: 6)
-    let archive = try Archive<Number>(path: folder)
+    let archive = try Archive<Number>(at: .path(folder))
     let numbers = (0..<5_000).map {
       Number(id: $0, value: .random(in: 0..<1_000, using: &generator))
     }
@@ -209,7 +209,7 @@ struct ArchiveCommandTests {
     try archive.close()
     let schema = ArchiveSchema<User>(
       version: 2, migrations: [ArchiveMigration(from: 1, User.self) { (old: User) in old }])
-    try Archive<User>(path: folder, schema: schema).close()
+    try Archive<User>(at: .path(folder), schema: schema).close()
     let migrated = try Tool.run("archive", "stat", "--json", folder).object
     #expect(migrated["schemaVersion"] as? Int == 2 && migrated["format"] as? String == "cbor")
   }
@@ -221,14 +221,14 @@ struct ArchiveCommandTests {
     #expect(try Tool.run("cache", "rm", folder, "dora").code == 0)
     let saved = directory.file("saved").path
     #expect(try Tool.run("cache", "salvage", folder, saved).code == 0)
-    let rescued = try Archive<User>(path: saved, indexes: [ArchiveIndex("age", \.age)])
+    let rescued = try Archive<User>(at: .path(saved), indexes: [ArchiveIndex("age", \.age)])
     let found = try rescued.where { $0.age > 30 }.results()
     #expect(found.map(\.id) == ["ada"])
   }
 
   @Test func folderOfAnotherKindIsNamed() throws {
     let cache = directory.file("cache").path
-    try DiskCache<String, String>(path: cache).set("value", forKey: "key")
+    try DiskCache<String, String>(at: .path(cache)).set("value", forKey: "key")
     for command in [["ls"], ["get", "key"], ["query"], ["stat"]] {
       let run = try Tool.run(["archive", command[0], cache] + command.dropFirst())
       #expect(run.code == 2 && run.output.isEmpty)

@@ -52,7 +52,7 @@ struct CacheEntryTests {
   @Test func urlsOfAProgramAreText() throws {
     func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
     do {
-      let pages = try DiskCache<URL, Data>(path: cache, coder: .data)
+      let pages = try DiskCache<URL, Data>(at: .path(cache), coder: .data)
       for text in ["https://b.example/", "https://a.example/x?y=z"] {
         try pages.set(Data("old".utf8), forKey: url(text))
       }
@@ -62,7 +62,7 @@ struct CacheEntryTests {
     try set("https://c.example/", "new")
     #expect(
       try Tool.run("cache", "rm", "-q", "--prefix", "https://a.example/", cache).code == 0)
-    let pages = try DiskCache<URL, Data>(path: cache, coder: .data)
+    let pages = try DiskCache<URL, Data>(at: .path(cache), coder: .data)
     #expect(try pages.keys() == [url("https://b.example/"), url("https://c.example/")])
     #expect(try pages.value(forKey: url("https://c.example/")) == Data("new".utf8))
   }
@@ -109,7 +109,7 @@ struct CacheEntryTests {
   }
 
   @Test func keysOfAnyKindAreShownAndTaken() throws {
-    let numbers = try DiskCache<Int, Data>(path: cache, coder: .data)
+    let numbers = try DiskCache<Int, Data>(at: .path(cache), coder: .data)
     for key in [-5, 0, 4_711] { try numbers.set(Data("\(key)".utf8), forKey: key) }
     try numbers.close()
     #expect(try list("--int") == ["-5", "0", "4711"])
@@ -151,7 +151,7 @@ struct CacheEntryTests {
   }
 
   @Test func valuesThatAreCBORComeOutAsJSON() throws {
-    let people = try DiskCache<String, Person>(path: cache)
+    let people = try DiskCache<String, Person>(at: .path(cache))
     try people.set(Person(name: "Ada", born: 1815), forKey: "ada")
     try people.close()
     let run = try Tool.run("cache", "get", cache, "ada")
@@ -175,7 +175,7 @@ struct CacheEntryTests {
   @Test func aProgramReadsWhatTheToolStored() throws {
     try set("key", "value", "--expires", "never")
     try set("short", "value", "--expires", "30d")
-    let strings = try DiskCache<String, Data>(path: cache, coder: .data)
+    let strings = try DiskCache<String, Data>(at: .path(cache), coder: .data)
     #expect(try strings.value(forKey: "key") == Data("value".utf8))
     #expect(try strings.info(forKey: "key")?.expires == nil)
     #expect(try strings.info(forKey: "short")?.expires != nil)

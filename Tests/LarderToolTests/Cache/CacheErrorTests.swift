@@ -81,9 +81,12 @@ import Testing
     #expect(try Tool.run("cache", "get", path, "key").text == "value")
   }
 
-  @Test func aMissingFolderAboveIsAnError() throws {
+  @Test func aFolderAboveIsMadeAndAFileIsAnError() throws {
     let path = directory.file("missing").appendingPathComponent("a.cache").path
-    expectFailure(try Tool.run("cache", "set", path, "key", "value"), naming: path)
+    #expect(try Tool.run("cache", "set", path, "key", "value").code == 0)
+    #expect(try Tool.run("cache", "get", path, "key").text == "value")
+    let below = path + "/lock/b.cache"
+    expectFailure(try Tool.run("cache", "set", below, "key", "value"), naming: below)
   }
 
   @Test func wrongUsageExitsWith64() throws {

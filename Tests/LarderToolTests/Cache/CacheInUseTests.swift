@@ -24,7 +24,7 @@ struct CacheInUseTests {
 
   @Test(arguments: writers)
   func aCommandThatWritesNamesTheProcessThatHasIt(_ command: [String]) throws {
-    let writer = try DiskCache<String, Data>(path: cache, coder: .data)
+    let writer = try DiskCache<String, Data>(at: .path(cache), coder: .data)
     try writer.set(Data("mine".utf8), forKey: "key")
     let run = try Tool.run(["cache", command[0], cache] + command.dropFirst())
     #expect(run.code == 2 && run.output.isEmpty)
@@ -36,7 +36,7 @@ struct CacheInUseTests {
   }
 
   @Test func salvageLeavesACacheAloneThatIsInUse() throws {
-    let writer = try DiskCache<String, Data>(path: cache, coder: .data)
+    let writer = try DiskCache<String, Data>(at: .path(cache), coder: .data)
     try writer.set(Data("mine".utf8), forKey: "key")
     let target = directory.file("saved.cache").path
     let run = try Tool.run("cache", "salvage", cache, target)
@@ -49,7 +49,7 @@ struct CacheInUseTests {
   @Test func readingCommandsSeeWhatAWriterHasNotFlushed() throws {
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.checkpointInterval = .zero
-    let writer = try DiskCache(path: cache, coder: .data, configuration: configuration)
+    let writer = try DiskCache(at: .path(cache), coder: .data, configuration: configuration)
     for number in 1...100 { try writer.set(Data("\(number)".utf8), forKey: "key \(number)") }
     try writer.set(Data(count: 50_000), forKey: "large")
     try writer.remove(forKey: "key 50")

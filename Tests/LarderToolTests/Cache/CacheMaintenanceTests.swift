@@ -13,7 +13,7 @@ struct CacheMaintenanceTests {
   init() throws {
     directory = try TemporaryDirectory()
     cache = directory.file("a.cache").path
-    let entries = try DiskCache<String, Data>(path: cache, coder: .data)
+    let entries = try DiskCache<String, Data>(at: .path(cache), coder: .data)
     for number in 1...Self.count {
       try entries.set(Data(Self.value(number).utf8), forKey: "key \(number)")
     }
@@ -72,7 +72,7 @@ struct CacheMaintenanceTests {
   @Test func lostWritesAreToldByEveryCommandOnce() throws {
     let killed = directory.file("killed.cache").path
     do {
-      let entries = try DiskCache<String, Data>(path: cache, coder: .data)
+      let entries = try DiskCache<String, Data>(at: .path(cache), coder: .data)
       try entries.set(Data("the last value".utf8), forKey: "last")
       try FileManager.default.copyItem(atPath: cache, toPath: killed)
       try entries.close()

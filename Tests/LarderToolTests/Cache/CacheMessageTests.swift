@@ -19,7 +19,7 @@ struct CacheMessageTests {
   }
 
   @Test func aNumberThatIsNotFoundAsTextIsFoundAsANumber() throws {
-    let archive = try Archive<Book>(path: folder)
+    let archive = try Archive<Book>(at: .path(folder))
     try archive.insert(Book(id: 1))
     try archive.close()
     let get = try Tool.run("archive", "get", folder, "1")
@@ -37,7 +37,7 @@ struct CacheMessageTests {
   }
 
   @Test func aCacheThatHasTextAndNumbersIsTold() throws {
-    let cache = try DiskCache<Int, Data>(path: folder)
+    let cache = try DiskCache<Int, Data>(at: .path(folder))
     try cache.set(Data("value".utf8), forKey: -7)
     try cache.close()
     let get = try Tool.run("cache", "get", folder, "--", "-7")
@@ -48,7 +48,7 @@ struct CacheMessageTests {
   }
 
   @Test func theLogIsThereBeforeTheFirstCheckpoint() throws {
-    let cache = try DiskCache<String, Data>(path: folder)
+    let cache = try DiskCache<String, Data>(at: .path(folder))
     try cache.set(Data(count: 1000), forKey: "key")
     let statistics = try Tool.run("cache", "stat", "--json", folder).object
     #expect(statistics["segmentCount"] as? Int == 1)

@@ -22,7 +22,7 @@ struct EntryCommandTests {
     configuration.checkpointInterval = .zero
     configuration.journalCapacity = 1 << 20
     return try EntryCache<String>(
-      path: folder, valueCount: 2, version: version, configuration: configuration)
+      at: .path(folder), valueCount: 2, version: version, configuration: configuration)
   }
 
   private func list(_ arguments: String...) throws -> [Substring] {
@@ -64,7 +64,7 @@ struct EntryCommandTests {
     #expect(try Tool.run("entry", "get", folder, "home", "--", "-1").code == 64)
     #expect(try Tool.run("entry", "get", folder, "home", "first").code == 64)
     let single = directory.file("single").path
-    let cache = try EntryCache<String>(path: single, valueCount: 1, version: 1)
+    let cache = try EntryCache<String>(at: .path(single), valueCount: 1, version: 1)
     try cache.setValues([Data("only".utf8)], forKey: "key")
     #expect(try Tool.run("entry", "get", single, "key").text == "only")
   }
@@ -88,7 +88,7 @@ struct EntryCommandTests {
   }
 
   @Test func keysOfTypeIntAreNumbers() throws {
-    let numbers = try EntryCache<Int>(path: folder, valueCount: 1, version: 1)
+    let numbers = try EntryCache<Int>(at: .path(folder), valueCount: 1, version: 1)
     for key in [-5, 0, 4_711] { try numbers.setValues([Data("\(key)".utf8)], forKey: key) }
     #expect(try list("--int") == ["-5", "0", "4711"])
     #expect(try Tool.run("entry", "get", folder, "--int", "4711", "0").text == "4711")
@@ -111,7 +111,7 @@ struct EntryCommandTests {
 
   @Test func folderOfAnotherKindIsNamed() throws {
     let cache = directory.file("cache").path
-    try DiskCache<String, String>(path: cache).set("value", forKey: "key")
+    try DiskCache<String, String>(at: .path(cache)).set("value", forKey: "key")
     try open().close()
     for command in [["ls"], ["get", "key", "0"], ["stat"]] {
       let run = try Tool.run(["entry", command[0], cache] + command.dropFirst())
@@ -145,7 +145,7 @@ struct EntryCommandTests {
     let saved = directory.file("saved").path
     #expect(try Tool.run("cache", "salvage", folder, saved).code == 0)
     #expect(try Tool.run("cache", "compact", saved).code == 0)
-    let rescued = try EntryCache<String>(path: saved, valueCount: 2, version: 7)
+    let rescued = try EntryCache<String>(at: .path(saved), valueCount: 2, version: 7)
     #expect(try rescued.count == 99)
     #expect(try rescued.snapshot(forKey: "key 99")?.data(at: 1) == Data(count: 99))
   }

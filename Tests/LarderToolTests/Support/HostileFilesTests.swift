@@ -31,7 +31,7 @@ struct HostileFilesTests {
     for number in 1...3_000 { try log.append("message \(number)") }
     try log.consumer(named: "reader").acknowledge(through: 2_990)
     try log.close()
-    let cache = try DiskCache<String, Data>(path: samples.file("cache").path)
+    let cache = try DiskCache<String, Data>(at: .path(samples.file("cache").path))
     for number in 0..<60 {
       try cache.set(
         Data(count: number * 50), forKey: "key \(number)", extendedData: Data("more".utf8),

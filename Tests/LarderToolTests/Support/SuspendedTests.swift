@@ -28,7 +28,7 @@ struct SuspendedTests {
 
   @Test func anotherProcessWritesToASuspendedCache() throws {
     let path = directory.file("a.cache").path
-    let cache = try DiskCache<String, Data>(path: path, coder: .data)
+    let cache = try DiskCache<String, Data>(at: .path(path), coder: .data)
     try cache.set(Data("one".utf8), forKey: "key")
     let set = ["cache", "set", path, "key", "two"]
     #expect(try Tool.run(set).code == 2)

@@ -29,22 +29,22 @@ for try await entry in try log.follow() {
 }
 try await log.close()
 
-let disk = try await DiskCache<String, Note>.opening { try DiskCache(path: path("disk")) }
+let disk = try await DiskCache<String, Note>.opening { try DiskCache(at: .path(path("disk"))) }
 try await disk.set(Note(id: 1, text: "one"), forKey: "a")
 expect(try await disk.value(forKey: "a")?.text == "one")
 try await disk.close()
 
-let cache = try Cache<String, Note>(path: path("cache"))
+let cache = try Cache<String, Note>(at: .path(path("cache")))
 try await cache.set(Note(id: 1, text: "one"), forKey: "a")
 expect(try await cache.value(forKey: "b") { Note(id: 2, text: "loaded") }.text == "loaded")
 try await cache.close()
 
-let entries = try EntryCache<String>(path: path("entries"), valueCount: 1)
+let entries = try EntryCache<String>(at: .path(path("entries")), valueCount: 1)
 try await entries.setValues([Data("one".utf8)], forKey: "a")
 expect(try await entries.snapshot(forKey: "a")?.string(at: 0) == "one")
 try await entries.close()
 
-let archive = try Archive<Note>(path: path("archive"))
+let archive = try Archive<Note>(at: .path(path("archive")))
 try await archive.insert(Note(id: 1, text: "one"))
 expect(try await archive.filter { $0.id == 1 }.results().count == 1)
 try await archive.close()

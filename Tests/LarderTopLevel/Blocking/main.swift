@@ -33,7 +33,7 @@ try log.sync()
 try log.close()
 expect(try MessageLog<String>(readingFrom: log.fileURL).messages().count == 4)
 
-let disk = try DiskCache<String, Note>(path: path("disk"))
+let disk = try DiskCache<String, Note>(at: .path(path("disk")))
 try disk.set(Note(id: 1, text: "one"), forKey: "a")
 try disk.update(forKey: "a") { $0?.text = "two" }
 try disk.batch { try $0.set(Note(id: 2, text: "two"), forKey: "b") }
@@ -43,7 +43,7 @@ expect(try disk.keys() == ["a"])
 expect(try disk.verify().isIntact)
 try disk.close()
 
-let cache = try Cache<String, Note>(path: path("cache"))
+let cache = try Cache<String, Note>(at: .path(path("cache")))
 try cache.set(Note(id: 1, text: "one"), forKey: "a", durability: .power)
 try cache.update(forKey: "a") { $0?.text = "two" }
 expect(try cache.value(forKey: "a")?.text == "two")
@@ -52,7 +52,7 @@ expect(try cache.valueIfFound(forKey: "c") { nil } == nil)
 try cache.checkpoint()
 try cache.close()
 
-let entries = try EntryCache<String>(path: path("entries"), valueCount: 2)
+let entries = try EntryCache<String>(at: .path(path("entries")), valueCount: 2)
 try entries.setValues([Data("one".utf8), Data("two".utf8)], forKey: "a")
 try entries.update([1: Data("three".utf8)], forKey: "a")
 if let editor = try entries.edit("a") {
@@ -62,7 +62,7 @@ if let editor = try entries.edit("a") {
 expect(try entries.snapshot(forKey: "a")?.string(at: 0) == "four")
 try entries.close()
 
-let archive = try Archive<Note>(path: path("archive"), indexes: [ArchiveIndex("text", \.text)])
+let archive = try Archive<Note>(at: .path(path("archive")), indexes: [ArchiveIndex("text", \.text)])
 try archive.upsert(all: [Note(id: 1, text: "one"), Note(id: 2, text: "two")])
 try archive.update(id: 2) { $0.text = "three" }
 expect(try archive.element(forID: 2)?.text == "three")

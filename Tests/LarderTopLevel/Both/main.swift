@@ -22,10 +22,10 @@ func load() async -> Note { Note(id: 3, text: "loaded") }
 let memory = MemoryCache<Int, Note>(countLimit: 10)
 let log = try MessageLog<String>(
   fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse)
-let disk = try DiskCache<String, Note>(path: path("disk"))
-let cache = try Cache<String, Note>(path: path("cache"))
-let entries = try EntryCache<String>(path: path("entries"), valueCount: 1)
-let archive = try Archive<Note>(path: path("archive"))
+let disk = try DiskCache<String, Note>(at: .path(path("disk")))
+let cache = try Cache<String, Note>(at: .path(path("cache")))
+let entries = try EntryCache<String>(at: .path(path("entries")), valueCount: 1)
+let archive = try Archive<Note>(at: .path(path("archive")))
 
 func write() async throws {
   try await log.append("one", durability: .power)

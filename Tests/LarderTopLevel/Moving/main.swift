@@ -38,15 +38,15 @@ struct Stores {
   let disk: DiskCache<Int, String>
 
   init(filledWith text: String) throws {
-    archive = try Archive<Note>(path: "archive")
+    archive = try Archive<Note>(at: "archive")
     try archive.insert(Note(id: 1, text: text))
-    entries = try EntryCache<Int>(path: "entries", valueCount: 1, version: 1)
+    entries = try EntryCache<Int>(at: "entries", valueCount: 1, version: 1)
     try entries.setValues([Data(text.utf8)], forKey: 1)
     var configuration = CacheConfiguration<Int, Int>()
     configuration.keepsHotKeys = true
-    cache = try Cache<Int, Int>(path: "cache", configuration: configuration)
+    cache = try Cache<Int, Int>(at: "cache", configuration: configuration)
     for key in 0..<text.count { try cache.set(key, forKey: key) }
-    disk = try DiskCache<Int, String>(path: "disk")
+    disk = try DiskCache<Int, String>(at: "disk")
     try disk.set(text, forKey: 1)
   }
 

@@ -17,7 +17,7 @@ final class ArchiveSubject: @unchecked Sendable {
     self.plant = plant
     if plant == .boundIncluded { BoundIncluded.isAtWork = true }
     archive = try Archive(
-      path: path, indexes: Exhibit.indexes(way), configuration: configuration)
+      at: .path(path), indexes: Exhibit.indexes(way), configuration: configuration)
   }
 
   // MARK: - Steps

@@ -18,7 +18,7 @@ final class EntrySubject: @unchecked Sendable {
   ) throws {
     self.plant = plant
     cache = try EntryCache(
-      path: path, valueCount: valueCount, version: Int(version), configuration: configuration)
+      at: .path(path), valueCount: valueCount, version: Int(version), configuration: configuration)
   }
 
   static func name(_ key: Int) -> String { "entry-\(key)" }

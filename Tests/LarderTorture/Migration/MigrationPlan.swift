@@ -77,7 +77,7 @@ struct MigrationPlan {
     configuration.checkpointInterval = .milliseconds(20)
     change(&configuration)
     return try Archive(
-      path: path,
+      at: .path(path),
       indexes: [
         ArchiveIndex("group", \.group), ArchiveIndex("code", \.code, isUnique: true),
       ], schema: schema, configuration: configuration)
@@ -86,7 +86,7 @@ struct MigrationPlan {
   func fill(_ run: Run) throws {
     try FileManager.default.createDirectory(
       atPath: orders.folder, withIntermediateDirectories: true)
-    let archive = try Archive<First>(path: path, indexes: [ArchiveIndex("name", \.name)])
+    let archive = try Archive<First>(at: .path(path), indexes: [ArchiveIndex("name", \.name)])
     for start in stride(from: 0, to: count, by: 50_000) {
       try archive.insert(all: (start..<min(count, start + 50_000)).lazy.map { First($0) })
       run.note("\(start) elements")

@@ -75,7 +75,7 @@ private final class ArchiveTenant: Tenant {
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20
     archive = try Archive(
-      path: path, indexes: [ArchiveIndex("text", \.text)], configuration: configuration)
+      at: .path(path), indexes: [ArchiveIndex("text", \.text)], configuration: configuration)
     self.path = path
     self.isReader = isReader
     self.plant = plant
@@ -126,7 +126,7 @@ private final class EntryTenant: Tenant {
     configuration.syncInterval = .zero
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20
-    cache = try EntryCache(path: path, valueCount: 2, version: 1, configuration: configuration)
+    cache = try EntryCache(at: .path(path), valueCount: 2, version: 1, configuration: configuration)
     self.path = path
     self.isReader = isReader
     self.plant = plant
@@ -195,7 +195,7 @@ private final class CacheTenant: Tenant {
     configuration.disk.syncInterval = .zero
     configuration.disk.autoTrimInterval = .zero
     configuration.disk.journalCapacity = 1 << 20
-    cache = try Cache(path: path, configuration: configuration)
+    cache = try Cache(at: .path(path), configuration: configuration)
     self.path = path
     self.isReader = isReader
     self.plant = plant
@@ -238,7 +238,7 @@ private final class DiskTenant: Tenant {
     configuration.syncInterval = .zero
     configuration.autoTrimInterval = .zero
     configuration.journalCapacity = 1 << 20
-    cache = try DiskCache(path: path, configuration: configuration)
+    cache = try DiskCache(at: .path(path), configuration: configuration)
     self.isReader = isReader
     self.scratch = scratch
   }

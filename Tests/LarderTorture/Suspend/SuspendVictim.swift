@@ -31,7 +31,8 @@ struct SuspendPlan {
     configuration.inlineThreshold = inlineThreshold
     configuration.journalCapacity = 1 << 20
     configuration.checkpointInterval = checkpointInterval
-    return try DiskCache(path: orders.folder + "/cache", coder: .data, configuration: configuration)
+    return try DiskCache(
+      at: .path(orders.folder + "/cache"), coder: .data, configuration: configuration)
   }
 
   /// What a step of a lane appends.

@@ -64,7 +64,7 @@ extension ArchiveArea {
       var configuration = ArchiveConfiguration()
       configuration.maximumMemorySize = 64.megabytes
       let ours = try Archive<Person>(
-        path: bench.freshFolder("archive"), configuration: configuration)
+        at: .path(bench.freshFolder("archive")), configuration: configuration)
       try ours.upsert(all: people)
       try ours.checkpoint()
       let memory = MemoryCache<Int, Person>()

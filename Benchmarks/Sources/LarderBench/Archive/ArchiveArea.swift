@@ -43,7 +43,7 @@ enum ArchiveArea: Area {
     var configuration = ArchiveConfiguration()
     if !keeps { configuration.maximumMemorySize = .zero }
     let archive = try Archive<Person>(
-      path: path, indexes: indexes, configuration: configuration)
+      at: .path(path), indexes: indexes, configuration: configuration)
     if !people.isEmpty {
       try archive.upsert(all: people)
       try archive.checkpoint()

@@ -45,7 +45,7 @@ enum DiskArea: Area {
   ) throws -> DiskCache<Int, Int> {
     var configuration = DiskCacheConfiguration<Int, Int>()
     change(&configuration)
-    return try DiskCache(path: path, configuration: configuration)
+    return try DiskCache(at: .path(path), configuration: configuration)
   }
 
   /// A new cache of bytes.
@@ -54,7 +54,7 @@ enum DiskArea: Area {
   ) throws -> DiskCache<Int, Data> {
     var configuration = DiskCacheConfiguration<Int, Data>()
     change(&configuration)
-    return try DiskCache(path: path, coder: .data, configuration: configuration)
+    return try DiskCache(at: .path(path), coder: .data, configuration: configuration)
   }
 
   /// One with these keys, all of them in LMDB.

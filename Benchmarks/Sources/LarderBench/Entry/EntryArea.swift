@@ -23,7 +23,7 @@ enum EntryArea: Area {
 
   /// A new cache of entries of two values.
   static func cache(_ bench: Bench, _ name: String) throws -> EntryCache<Int> {
-    try EntryCache(path: bench.freshFolder(name), valueCount: 2)
+    try EntryCache(at: .path(bench.freshFolder(name)), valueCount: 2)
   }
 
   /// What is closed here is thrown away: how its last flush went does not matter.

@@ -67,7 +67,7 @@ final class Watcher {
     case .disk:
       var configuration = DiskCacheConfiguration<Int, Int>()
       configuration.isReadOnly = true
-      let changes = try DiskCache(path: path, configuration: configuration).changes()
+      let changes = try DiskCache(at: .path(path), configuration: configuration).changes()
       say()
       while try changes.next(timeout: nil) != nil { say() }
     }

@@ -12,7 +12,7 @@ public import LarderCore
 ///     ArchiveMigration(from: 1, BookV1.self) { BookV2(id: $0.id, title: $0.name) },
 ///     ArchiveMigration(from: 2, BookV2.self) { Book(id: $0.id, title: $0.title, year: 0) },
 ///   ])
-/// let books = try Archive<Book>(path: path, schema: schema)
+/// let books = try Archive<Book>(at: .path(path), schema: schema)
 /// ```
 ///
 /// An archive that is opened without one has version 1. Opening a folder of an earlier version

@@ -20,6 +20,9 @@ import Synchronization
 public protocol FolderStore: AnyObject, CustomStringConvertible, Sendable {
   /// The library's own way to the store, of no use to programs.
   var access: StoreAccess { get }
+
+  /// In which of the user's folders ``StoreLocation/named(_:)`` is: caches, but for an ``Archive``.
+  static var userDirectory: FileManager.SearchPathDirectory { get }
 }
 
 /// The library's own way to a store, of no use to programs: see ``FolderStore``.
@@ -47,6 +50,23 @@ public struct StoreAccess: Sendable {
 }
 
 extension FolderStore {
+  public static var userDirectory: FileManager.SearchPathDirectory { .cachesDirectory }
+
+  /// Opens a store on another thread, so that neither the log that a killed process left nor new
+  /// indexes keep the caller's busy.
+  ///
+  /// ```swift
+  /// let users = try await Archive<User>.opening { try Archive(at: .named("users")) }
+  /// ```
+  ///
+  /// - Parameter make: Opens the store.
+  /// - Returns: The store.
+  /// - Throws: What the closure throws.
+  /// - Complexity: That of the closure.
+  public static func opening(_ make: @escaping @Sendable () throws -> Self) async throws -> Self {
+    try await DiskExecutor("larder.opening").run(make)
+  }
+
   /// The folder as a URL, which is absolute: a relative path means what it did at opening.
   ///
   /// - Complexity: O(1).

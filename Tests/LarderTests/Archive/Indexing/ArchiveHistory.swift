@@ -147,7 +147,7 @@ struct ArchiveHistory {
   ) throws -> Archive<ArchiveThing>? {
     do {
       return try Archive(
-        path: path, coder: release.coder, indexes: release.declared,
+        at: .path(path), coder: release.coder, indexes: release.declared,
         configuration: configuration)
     } catch let error as LarderError where error.code == .configurationMismatch {
       let isForeign = !stored.isEmpty && decoded(release).isEmpty
@@ -174,7 +174,7 @@ struct ArchiveHistory {
     }
     do {
       _ = try Archive(
-        path: path, coder: release.coder, indexes: release.declared,
+        at: .path(path), coder: release.coder, indexes: release.declared,
         configuration: configuration)
     } catch is CancellationError {
       log.append("killed while opening as \(release)")

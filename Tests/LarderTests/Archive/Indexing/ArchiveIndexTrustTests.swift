@@ -108,12 +108,13 @@ struct ArchiveIndexTrustTests {
         looked.withLock { _ = $0.insert(person.id / 300) }
         return person
       })
-    let again = try Archive(path: place.path, coder: coder, configuration: place.configuration())
+    let again = try Archive(
+      at: .path(place.path), coder: coder, configuration: place.configuration())
     #expect(looked.withLock { $0.count } == 10)
     #expect(try again.takeSample().count <= 66)
     // Texts, whose bytes leave most of the room between them empty.
     let texts = try Archive<ArchiveBlock>(
-      path: place.directory.file("texts").path, coder: ArchiveBlock.coder)
+      at: .path(place.directory.file("texts").path), coder: ArchiveBlock.coder)
     try texts.upsert(all: (0..<3000).map { ArchiveBlock(id: "element \($0)", size: 30) })
     #expect(try (50...66).contains(texts.takeSample().count))
   }
@@ -161,14 +162,14 @@ struct ArchiveIndexTrustTests {
     for number in 0..<3 {
       let copy = place.path + "-\(number)"
       let reader = try Archive<Pair>(
-        path: copy, coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
+        at: .path(copy), coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
         configuration: place.configuration { $0.isReadOnly = true })
       #expect(reader.indexes.isEmpty)
       #expect(try reader.where { $0.a == 3 }.count() == 4)
       try reader.close()
       // The release of before.
       let archive = try Archive<Pair>(
-        path: copy, coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
+        at: .path(copy), coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
         configuration: place.configuration())
       #expect(try archive.where { $0.a == 3 }.count() == 4)
       #expect(try archive.verify().isIntact)

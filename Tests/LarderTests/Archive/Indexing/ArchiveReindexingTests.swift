@@ -133,7 +133,7 @@ struct ArchiveReindexingTests {
       })
     try fill(try open([]))
     let archive = try Archive(
-      path: place.path, coder: picky, indexes: [age], configuration: place.configuration())
+      at: .path(place.path), coder: picky, indexes: [age], configuration: place.configuration())
     #expect(try ids(archive, by: age) == [9, 8, 7, 6, 4, 3, 2, 1])
     #expect(errorCode { try archive.element(forID: 5) } == .decoding)
     try archive.close()
@@ -247,7 +247,7 @@ struct ArchiveReindexingTests {
         calls.withLock { $0 += 1 }
         return goesOn && done <= total
       }
-      return try Archive<ArchivePerson>(path: copy, coder: .cbor, configuration: configuration)
+      return try Archive<ArchivePerson>(at: .path(copy), coder: .cbor, configuration: configuration)
     }
     #expect(throws: CancellationError.self) { try open(false) }
     #expect(calls.withLock { $0 } == 1)

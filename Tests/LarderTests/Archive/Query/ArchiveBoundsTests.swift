@@ -28,7 +28,7 @@ struct ArchiveBoundsTests {
     _ elements: [Element], _ indexes: [ArchiveIndex<Element>]
   ) throws -> Archive<Element> where Element.ID: Codable & Sendable & SendableMetatype {
     let archive = try Archive<Element>(
-      path: directory.file("\(UUID())").path, indexes: indexes)
+      at: .path(directory.file("\(UUID())").path), indexes: indexes)
     try archive.insert(all: elements)
     return archive
   }
@@ -83,13 +83,14 @@ struct ArchiveBoundsTests {
   @Test func whatQueriesLeaveOutIsNeitherCountedNorDeleted() throws {
     struct Old: Codable, Identifiable, Sendable { var id: Int, priority: String }
     let path = directory.file("a").path
-    let old = try Archive<Old>(path: path)
+    let old = try Archive<Old>(at: .path(path))
     try old.insert(all: (0..<10).map { Old(id: $0, priority: "\($0)") })
     try old.close()
     var configuration = ArchiveConfiguration()
     configuration.undecodable = .skip
     let jobs = try Archive<Job>(
-      path: path, indexes: [ArchiveIndex("priority", \.priority)], configuration: configuration)
+      at: .path(path), indexes: [ArchiveIndex("priority", \.priority)], configuration: configuration
+    )
     try jobs.insert(all: (20..<23).map { Job(id: $0, priority: 1) })
     #expect(try jobs.query.count() == 3)
     #expect(try jobs.limit(5).count() == 3)

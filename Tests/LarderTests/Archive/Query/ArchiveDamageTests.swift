@@ -111,9 +111,9 @@ struct ArchiveDamageTests {
       try archive.close()
     }
     let source = place.directory.file("citizens").path
-    _ = try DiskCache<Data, Data>.salvage(from: source, to: target)
+    _ = try DiskCache<Data, Data>.salvage(from: .path(source), to: .path(target))
     for _ in 0..<2 {
-      let archive = try Archive<Citizen>(path: target, indexes: Citizen.indexes)
+      let archive = try Archive<Citizen>(at: .path(target), indexes: Citizen.indexes)
       for id in 1...5 { _ = try archive.element(forID: id) }
       #expect(try archive.verify().isIntact)
       try archive.checkpoint()

@@ -172,7 +172,7 @@ struct ArchiveExtremesTests {
     configuration.checkpointInterval = .zero
     configuration.syncInterval = .zero
     let archive = try Archive<Extreme>(
-      path: directory.file("\(UUID())").path, coder: Extreme.coder,
+      at: .path(directory.file("\(UUID())").path), coder: Extreme.coder,
       indexes: subjects.map { $0.index(kind) }, configuration: configuration)
     var all = Extreme.all
     // Half of them flushed.

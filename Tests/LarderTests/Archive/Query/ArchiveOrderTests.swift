@@ -26,7 +26,7 @@ struct ArchiveOrderTests {
     ]
     return try [[], indexes].enumerated().map { number, indexes in
       let archive = try Archive<Item>(
-        path: directory.file("\(UUID())\(number)").path, indexes: indexes)
+        at: .path(directory.file("\(UUID())\(number)").path), indexes: indexes)
       try archive.insert(all: items)
       return archive
     }
@@ -79,7 +79,7 @@ struct ArchiveOrderTests {
     }
     let start = String(repeating: "k", count: 600)
     let archive = try Archive<Long>(
-      path: directory.file("long").path, indexes: [ArchiveIndex("number", \.number)])
+      at: .path(directory.file("long").path), indexes: [ArchiveIndex("number", \.number)])
     var longs = (0..<20).map { Long(id: "\(start)\($0)", number: 20 - $0) }
     longs.append(Long(id: "a", number: 0))
     try archive.insert(all: longs)
@@ -147,7 +147,7 @@ struct ArchiveOrderTests {
 
   @Test func alikeElementsOfSeveralRangesAreSortedTogether() throws {
     let archive = try Archive<Item>(
-      path: directory.file("ranges").path,
+      at: .path(directory.file("ranges").path),
       indexes: [ArchiveIndex("nameNumber", \.name, \.number)])
     try archive.insert(all: (0..<9).map { Item(id: $0, name: "a", number: $0) })
     let query = archive.where { $0.name == "a" || $0.name == "b" }.where { $0.number != 4 }

@@ -77,7 +77,7 @@ struct ArchivePagesTests {
         return try coder.decode(bytes)
       })
     let other = try Archive<Citizen>(
-      path: place.directory.file("counted").path, coder: counting, indexes: Citizen.indexes)
+      at: .path(place.directory.file("counted").path), coder: counting, indexes: Citizen.indexes)
     for id in 0..<500 { try other.upsert(Citizen(id: id, age: id)) }
     for query in [
       other.query, other.sorted(by: \.age), other.sorted(by: \.age, .reverse),

@@ -27,7 +27,7 @@ struct ArchivePathTests {
     _ place: CitizenPlace, _ indexes: [ArchiveIndex<Volume>]
   ) throws -> Archive<Volume> {
     let archive = try Archive<Volume>(
-      path: place.directory.file("\(indexes.count)").path, indexes: indexes)
+      at: .path(place.directory.file("\(indexes.count)").path), indexes: indexes)
     try archive.upsert(all: all.prefix(500))
     try archive.checkpoint()
     try archive.upsert(all: all.dropFirst(500))
@@ -99,7 +99,7 @@ struct ArchivePathTests {
       var value = 1
     }
     func date(_ seconds: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(seconds)) }
-    let archive = try Archive<Reading>(path: place.directory.file("readings").path)
+    let archive = try Archive<Reading>(at: .path(place.directory.file("readings").path))
     for number in 0..<100 { try archive.upsert(Reading(id: date(number - 50))) }
     let zero = archive.where { $0.id.isOne(of: [date(0), date(3), date(100)]) }
     #expect(try zero.results().map(\.id).sorted() == [date(0), date(3)])
@@ -116,7 +116,7 @@ struct ArchivePathTests {
       struct ID: Codable, Hashable, Sendable { var book: Int, number: Int }
       var id: ID
     }
-    let archive = try Archive<Page>(path: place.directory.file("pages").path)
+    let archive = try Archive<Page>(at: .path(place.directory.file("pages").path))
     for number in 0..<100 { try archive.upsert(Page(id: .init(book: 1, number: number))) }
     let wanted = Page.ID(book: 1, number: 7)
     let query = archive.where(#Predicate { $0.id == wanted })
@@ -127,7 +127,7 @@ struct ArchivePathTests {
 
   @Test func textsAreKeysInTheirOrder() throws {
     struct Word: Codable, Identifiable, Equatable, Sendable { var id: String }
-    let archive = try Archive<Word>(path: place.directory.file("words").path)
+    let archive = try Archive<Word>(at: .path(place.directory.file("words").path))
     let long = String(repeating: "x", count: 600)
     let words = ["", "a", "ab", "b", "e\u{301}a", "éb", "z", long + "b", long + "a", long]
     for word in words { try archive.upsert(Word(id: word)) }
@@ -148,7 +148,7 @@ struct ArchivePathTests {
       var number: Int
       var id: Int { number }
     }
-    let archive = try Archive<Entry>(path: place.directory.file("entries").path)
+    let archive = try Archive<Entry>(at: .path(place.directory.file("entries").path))
     for number in 0..<20 {
       try archive.upsert(Entry(owner: .init(id: 20 - number), number: number))
     }
@@ -247,7 +247,7 @@ struct ArchivePathTests {
       var text: String
     }
     let archive = try Archive<Pair>(
-      path: place.directory.file("pairs").path,
+      at: .path(place.directory.file("pairs").path),
       indexes: [ArchiveIndex("pair", \.data, \.text)])
     let bytes: [[UInt8]] = [
       [], [0], [0, 0], [0, 1], [0, 0xFF], [1], [1, 0], [0xFF], [0xFF, 0xFF], [0, 1, 0],

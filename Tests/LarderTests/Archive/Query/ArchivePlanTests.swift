@@ -132,7 +132,7 @@ struct ArchivePlanTests {
     var configuration = ArchiveConfiguration()
     configuration.maximumMemorySize = 0
     let numbers = try Archive<Citizen>(
-      path: place.directory.file("broken").path,
+      at: .path(place.directory.file("broken").path),
       coder: Coder(
         format: "x", encode: { _ in Data() }, decode: { _ in throw CocoaError(.coderReadCorrupt) }),
       indexes: Citizen.indexes, configuration: configuration)
@@ -171,7 +171,7 @@ struct ArchivePlanTests {
     for (size, times) in [(1.megabytes, 1), (0.megabytes, 3), (10.kilobytes, 3)] {
       configuration.maximumMemorySize = size
       let other = try Archive<Citizen>(
-        path: place.directory.file("citizens").path, coder: counting, indexes: Citizen.indexes,
+        at: .path(place.directory.file("citizens").path), coder: counting, indexes: Citizen.indexes,
         configuration: configuration)
       // Opening has looked at some.
       decoded.withLock { $0 = 0 }

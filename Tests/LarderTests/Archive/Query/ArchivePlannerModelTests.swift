@@ -80,7 +80,7 @@ struct ArchivePlannerModelTests {
       func open() throws -> Archive<Volume> {
         let step = ArchiveMigration(from: version - 1, Volume.self) { $0.later }
         return try Archive<Volume>(
-          path: place.directory.file("\(indexes)").path, indexes: Self.indexes[indexes],
+          at: .path(place.directory.file("\(indexes)").path), indexes: Self.indexes[indexes],
           schema: .init(version: version, migrations: version == 1 ? [] : [step]),
           configuration: configuration)
       }

@@ -68,7 +68,7 @@ struct CitizenPlace {
     configuration.clock = clock.clock
     change(&configuration)
     return try Archive(
-      path: directory.file(name).path, indexes: indexes, configuration: configuration)
+      at: .path(directory.file(name).path), indexes: indexes, configuration: configuration)
   }
 
   /// An archive of these, some of them flushed and some not.

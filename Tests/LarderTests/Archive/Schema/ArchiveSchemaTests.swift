@@ -69,7 +69,8 @@ struct ArchiveSchemaTests {
     configuration.journalCapacity = 4 << 20
     configuration.clock = clock.clock
     change(&configuration)
-    return try Archive(path: path, indexes: indexes, schema: schema, configuration: configuration)
+    return try Archive(
+      at: .path(path), indexes: indexes, schema: schema, configuration: configuration)
   }
 
   /// A migration that meets damage in the index is gone on with by the next opening; where the
@@ -94,7 +95,7 @@ struct ArchiveSchemaTests {
       let second = errorCode { found = try migrate().elements() }
       if first == .damaged && second == nil { goneOnCount += 1 }
       if second == .damaged {
-        _ = try DiskCache<Data, Data>.rebuild(path: path)
+        _ = try DiskCache<Data, Data>.rebuild(at: .path(path))
         found = try migrate().elements()
       }
       #expect(found == all, "\(page), \(offset): \(first as Any), \(second as Any)")
@@ -154,7 +155,7 @@ struct ArchiveSchemaTests {
     #expect(failure?.message.contains("version 3") == true, "\(failure?.message ?? "")")
     // Nor does a release that knows no schemas take it for an archive, whose number begins so.
     let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
-    let raw = try DiskCache<Data, Data>(path: path, coder: coder, keyCoder: .data)
+    let raw = try DiskCache<Data, Data>(at: .path(path), coder: coder, keyCoder: .data)
     let number = try raw.statistics.contentFormat
     #expect(number >> 48 == 0x534C && number >> 8 & 0xFF == 3)
     #expect(try raw.infos().map(\.extendedData) == [Data([3]), Data([3]), Data([3])])
@@ -406,7 +407,7 @@ struct ArchiveSchemaTests {
   }
 
   @Test func elementsMayGetAnotherCoder() throws {
-    let json = try Archive<RecordV1>(path: path, coder: .json())
+    let json = try Archive<RecordV1>(at: .path(path), coder: .json())
     try json.put(all: (0..<5).map { RecordV1(id: $0) })
     try json.close()
     let first = ArchiveMigration(from: 1, RecordV1.self, coder: .json()) { RecordV2($0) }

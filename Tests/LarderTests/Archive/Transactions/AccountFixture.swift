@@ -53,7 +53,7 @@ struct AccountPlace {
     configuration.clock = clock.clock
     change(&configuration)
     return try Archive(
-      path: directory.file("accounts").path, indexes: indexes, configuration: configuration)
+      at: .path(directory.file("accounts").path), indexes: indexes, configuration: configuration)
   }
 }
 

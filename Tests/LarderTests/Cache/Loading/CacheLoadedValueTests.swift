@@ -111,7 +111,7 @@ struct CacheLoadedValueTests {
     configuration.memory.autoTrimInterval = .zero
     configuration.disk.autoTrimInterval = .zero
     configuration.expiration = .seconds(1000).spread(by: 0.5)
-    let cache = try Cache(path: folder.file("cache").path, configuration: configuration)
+    let cache = try Cache(at: .path(folder.file("cache").path), configuration: configuration)
     for key in 0..<50 { try cache.set("\(key)", forKey: key) }
     var ends: Set<Double> = []
     for entry in cache.memoryCache.entries() {
@@ -131,7 +131,7 @@ struct CacheLoadedValueTests {
     configuration.autoTrimInterval = .zero
     configuration.expirationForEntry = { key, _ in key < 0 ? nil : .seconds(Double(key)) }
     configuration.expiration = .seconds(100).spread(by: 0.1)
-    let cache = try DiskCache(path: folder.file("disk").path, configuration: configuration)
+    let cache = try DiskCache(at: .path(folder.file("disk").path), configuration: configuration)
     try cache.set("", forKey: 1)
     try cache.set([2: "", 3: ""].map { (key: $0.key, value: $0.value) })
     try cache.update(forKey: 4) { $0 = "" }

@@ -68,7 +68,8 @@
         (server.keepAlive, remote.softTimeout) = (.seconds(600), .seconds(600))
       }
       cache = try Cache(
-        path: folder + "/cache", remote: server, coder: Stamped.coder, keyCoder: Stamped.keyCoder,
+        at: .path(folder + "/cache"), remote: server, coder: Stamped.coder,
+        keyCoder: Stamped.keyCoder,
         remoteConfiguration: remote)
     }
 

@@ -116,7 +116,7 @@
       } else {
         configuration.furtherTiers = [tier]
         cache = try Cache(
-          path: orders.folder, coder: Stamped.coder, keyCoder: Stamped.keyCoder,
+          at: .path(orders.folder), coder: Stamped.coder, keyCoder: Stamped.keyCoder,
           configuration: configuration)
       }
     }

@@ -2,10 +2,10 @@
 
 import CLarderStore
 
-/// What compacting a cache on disk came to, in bytes.
+/// What compacting a store came to, in bytes.
 ///
 /// **Concurrency.** A value; safe to pass between threads.
-public struct DiskCacheCompaction: Sendable, Hashable {
+public struct StoreCompaction: Sendable, Hashable {
   /// What was in the log.
   public let logSizeBefore: UInt64
   /// What is in the log now.
