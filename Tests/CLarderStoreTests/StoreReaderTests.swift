@@ -55,6 +55,38 @@ struct StoreReaderTests {
     }
   }
 
+  /// A list and what is read beside it take two places at a time, and as many slots of LMDB's
+  /// table, whatever is read on the same thread from other stores.
+  @Test func listsTakeNoMoreSlotsThanAreInUseAtATime() throws {
+    let writer = try Store(url)
+    for key in UInt8(0)..<10 { try writer.put([key], [key]) }
+    try writer.flush()
+    let other = try Store(directory.file("other"))
+    try other.put([1], [1])
+    try other.flush()
+    let readers = try [reader(), writer]
+    for _ in 0..<200 {
+      for reader in readers {
+        var query = larder_store_query()
+        larder_store_query_init(&query)
+        var cursor: OpaquePointer?
+        try check(larder_store_cursor_open(reader.pointer, &query, &cursor))
+        var entry = larder_store_entry()
+        try check(larder_store_cursor_next(cursor!, &entry))
+        #expect(try reader.get([3])?.value == [3])
+        #expect(try other.get([1])?.value == [1])
+        larder_store_cursor_close(cursor)
+      }
+    }
+    writer.close()
+    let table = try Data(contentsOf: url.appendingPathComponent("lock.mdb"))
+    // A slot of LMDB's has 64 bytes, behind as many of a head twice: its state, then a process.
+    let used = stride(from: 128, to: table.count - 63, by: 64).filter { slot in
+      table[slot + 8..<slot + 12] != Data(count: 4)
+    }
+    #expect(used.count < 8)
+  }
+
   @Test func aReaderOfAStoreWithoutASegmentSeesTheOneThatComes() throws {
     let writer = try Store(url)
     #expect(try StoreLog(url).segments.isEmpty)

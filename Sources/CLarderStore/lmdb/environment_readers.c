@@ -322,6 +322,9 @@ void larder_environment_release(environment *env, snapshot *seen) {
         atomic_store_explicit(&taken->is_long, false, memory_order_relaxed);
         atomic_fetch_sub(&env->long_count, 1);
     }
+    // Whoever had several goes on with the first of them: else a thread that takes two each time
+    // would come by all places there may be, and each keeps its slot of LMDB's table.
+    if (taken->index + 1 < thread_place) thread_place = taken->index + 1;
     // Where another process writes, nobody would reset the place when a newer state comes.
     if (!atomic_load_explicit(&env->has_writer, memory_order_relaxed)) place_reset(env, taken);
     place_give(taken);

@@ -81,6 +81,11 @@ enum StoreFailure {
       something that is not Larder's is in the way, in that folder or in place of its folder \
       index.new, or log has segments of several stores; it was left as it is
       """
+    case LARDER_ENOSLOT:
+      """
+      as many lists, entries or named cursors are open as there may be; end some, or processes \
+      that read it
+      """
     case LARDER_EFORKED: "it was opened before fork; open it in the child process itself"
     case LARDER_ECONFLICT: "an entry has been written meanwhile"
     case LARDER_EINVALID: "an argument is out of range"
