@@ -340,6 +340,38 @@ struct StoreFeedTests {
     #expect(Array(head.suffix(8)) == [1, 0, 0, 0, 0, 0, 0, 0])
   }
 
+  /// A head of zeros looks as if nothing had been written there yet.
+  @Test(arguments: [512, 4096]) func aSegmentThatBeginsWithZerosIsAGap(length: Int) throws {
+    let tuning = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (8192, 8192) }
+    var store = try Store(url, tuning: tuning)
+    for n in 1...200 { try store.put([UInt8(n)], [UInt8](repeating: 7, count: 200)) }
+    try store.flush()
+    store.close()
+    let segments = try StoreLog(url).segments
+    try #require(segments.count > 3)
+    for segment in segments.dropFirst().dropLast() {
+      let whole = try Data(contentsOf: segment)
+      try (Data(count: length) + whole.dropFirst(length)).write(to: segment)
+      store = try Store(url, tuning: tuning)
+      for feed in try [store, reader()].map({ try Feed($0, Int(LARDER_STORE_FEED_FROM_START)) }) {
+        var told: UInt64 = 0
+        var gaps: UInt64 = 0
+        for event in try feed.all() {
+          switch event {
+          case .gap(let missing): (told, gaps) = (told + missing, gaps + 1)
+          case .write(let number, _):
+            told += 1
+            #expect(number == told)
+          case .rewound: Issue.record("it was rewound")
+          }
+        }
+        #expect(told == 200 && gaps == 1, "\(segment.lastPathComponent)")
+      }
+      store.close()
+      try whole.write(to: segment)
+    }
+  }
+
   @Test(arguments: [false, true])
   func aWaitEndsWhenTheStoreIsShutDown(waitsForSyncs: Bool) async throws {
     let store = try Store(url)

@@ -238,6 +238,16 @@ larder_status larder_feed_find(larder_store_feed *feed, larder_store_feed_event 
     return status;
 }
 
+/** Whether all that is left of the log from the feed's place on ends there. */
+static bool ends_at(const larder_store_feed *feed, location at) {
+    log_scan ahead = feed->scan;
+    const uint8_t *first;
+    uint32_t count;
+    segment *from;
+    return larder_log_scan_next(&ahead, false, &first, &count, &from) == LARDER_END &&
+           compare_locations(ahead.at, at) == 0;
+}
+
 larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed_event *event) {
     log_survey written;
     location at = feed->scan.at;
@@ -260,8 +270,7 @@ larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed
     status = larder_feed_find(feed, event);
     feed->looked_ns = larder_os_monotonic_ns();
     if (status != LARDER_END) return status;
-    if (compare_locations(at, feed->scan.at) == 0)
-        feed->scan.at = (location){next, SEGMENT_HEAD_BYTES};
+    if (ends_at(feed, at)) feed->scan.at = (location){next, SEGMENT_HEAD_BYTES};
     return EAGAIN;
 }
 
