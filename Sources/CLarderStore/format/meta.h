@@ -63,6 +63,13 @@ typedef struct store_meta {
     location end;
 } store_meta;
 
+/** Whether a row whose record cannot be read is what is damaged, and not the record: it leads
+    nowhere, is of a write that was not yet, or begins with zeros. */
+static inline bool meta_contradicts_row(const store_meta *meta, const entry_row *row) {
+    return row->at.segment >= meta->next_segment || row->sequence > meta->applied ||
+           (row->sequence & UINT16_MAX) == 0;
+}
+
 void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);
 /** Whether rows of SPACE_INDEX have checksums. */
 static inline bool meta_seals_index_rows(const store_meta *meta) {

@@ -9,20 +9,32 @@
     most, and a pass ends after as many steps as the file has nodes, whatever it holds. */
 #include "pages/tree_page.h"
 
+/** The separators around the node that the path takes: where it begins, and where the next one does;
+    without bytes where there is none. One that is not in its turn is damage: another node's offset
+    may be in its place, which leads to a page that would be right there. */
+static bool separators_at(const tree_page *above, uint32_t at, page_bounds *out) {
+    tree_node before, here, behind;
+    *out = (page_bounds){{NULL, 0}, {NULL, 0}};
+    if (at > 0 && !page_node(above, at, &here)) return false;
+    if (at > 0) out->lower = node_key(&here);
+    if (at + 1 < above->count && !page_node(above, at + 1, &behind)) return false;
+    if (at + 1 < above->count) out->upper = node_key(&behind);
+    // The first key of a branch page has no meaning.
+    if (at > 1 &&
+        (!page_node(above, at - 1, &before) || compare_bytes(node_key(&before), out->lower) >= 0))
+        return false;
+    return !out->lower.data || !out->upper.data || compare_bytes(out->lower, out->upper) < 0;
+}
+
 larder_status larder_tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds) {
     *bounds = (page_bounds){{NULL, 0}, {NULL, 0}};
-    tree_node node;
     for (uint32_t level = cursor->depth; level-- > 0;) {
         const tree_page *above = &cursor->path[level].page;
-        uint32_t at = cursor->path[level].at;
-        if (!bounds->lower.data && at > 0) {
-            if (!page_node(above, at, &node)) return tree_damaged(cursor->tree, above->number);
-            bounds->lower = node_key(&node);
-        }
-        if (!bounds->upper.data && at + 1 < above->count) {
-            if (!page_node(above, at + 1, &node)) return tree_damaged(cursor->tree, above->number);
-            bounds->upper = node_key(&node);
-        }
+        page_bounds here;
+        if (!separators_at(above, cursor->path[level].at, &here))
+            return tree_damaged(cursor->tree, above->number);
+        if (!bounds->lower.data) bounds->lower = here.lower;
+        if (!bounds->upper.data) bounds->upper = here.upper;
     }
     return LARDER_OK;
 }
@@ -165,13 +177,15 @@ larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *ke
 }
 
 /** Whether the nodes up to two before and behind `at` are in order, and those beside it as long as
-    they say. One whose key has changed leads a search astray that ends beside it. */
+    they say. One whose key has changed leads a search astray that ends beside it. No key is empty:
+    one whose head is zeros seems so, and the key that the zeros begin in may be in order behind
+    it. */
 static bool is_in_order(const tree_page *page, uint32_t at) {
     const uint32_t from = at > 2 ? at - 2 : 0, to = at + 2 < page->count ? at + 2 : page->count;
     tree_node node;
     larder_bytes before = {NULL, 0};
     for (uint32_t i = from; i < to; i++) {
-        if (!page_node(page, i, &node)) return false;
+        if (!page_node(page, i, &node) || node.key_bytes == 0) return false;
         if (i > from && compare_bytes(before, node_key(&node)) >= 0) return false;
         if ((i == at || i + 1 == at) && !larder_page_has_node_behind(page, &node)) return false;
         before = node_key(&node);

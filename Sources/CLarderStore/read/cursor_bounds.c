@@ -36,7 +36,7 @@ static bool entry_is_wrong(const larder_store_cursor *cursor, larder_bytes store
     if (larder_row_read(value, &row)) return true;
     if (larder_log_row(&cursor->store->pending.log, value, &bytes, &number) ||
         larder_record_read(bytes, false, &entry))
-        return false;
+        return meta_contradicts_row(&cursor->place->meta, &row);
     larder_bytes own = larder_stored_key(entry.key, cursor->place->meta.secret, &scratch);
     return compare_bytes(own, stored) != 0 && larder_record_read(bytes, true, &entry) == LARDER_OK;
 }

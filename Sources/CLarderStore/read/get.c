@@ -142,7 +142,7 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
 }
 
 /** Whether the key that a row is under has changed. Where its record cannot be believed, the row
-    tells: it is the damaged one if it leads nowhere, or begins with zeros. */
+    tells. */
 static bool has_changed_key(larder_store *store, const snapshot *seen, const tree_twin *twin) {
     entry_row row;
     larder_bytes bytes;
@@ -158,7 +158,7 @@ static bool has_changed_key(larder_store *store, const snapshot *seen, const tre
         // One of the two keys has changed: the record knows whether it is its own.
         status = larder_record_read(bytes, true, &found);
     }
-    return !status || row.at.segment >= seen->meta.next_segment || (row.sequence & UINT16_MAX) == 0;
+    return !status || meta_contradicts_row(&seen->meta, &row);
 }
 
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {

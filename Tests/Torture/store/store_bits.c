@@ -18,6 +18,7 @@ enum {
     STEP = 6,
     QUERIES = 2 * (2 * VALUES + 2 * 2 * VALUES / STEP + VALUES + 8),
     WORD_MAX_BYTES = 300,
+    KEY_MAX_BYTES = 64,
     PAGE_BITS = 4096 * 8,
     SECTOR_BYTES = 512,
     HEAD_BITS = 16 * 8
@@ -51,8 +52,10 @@ static size_t word_value(unsigned number, char target[WORD_MAX_BYTES]) {
     return stem + (size_t)sprintf(target + stem, "%c word %u", 'c' + (int)number % 3, number);
 }
 
-static larder_bytes key_of(unsigned number, char target[32]) {
-    return bytes_of(target, (size_t)sprintf(target, "key %03u", number * 2));
+/** Of different lengths: beside a key that zeros begin in, the wanted one may be longer. */
+static larder_bytes key_of(unsigned number, char target[KEY_MAX_BYTES]) {
+    const char *rest = number % 7 == 0 ? ", and more of it, for it is longer than others" : "";
+    return bytes_of(target, (size_t)sprintf(target, "key %03u%s", number * 2, rest));
 }
 
 static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
@@ -67,7 +70,7 @@ static bool make_store(torture *run, const char *path) {
     larder_store *store = NULL;
     larder_status status = opened(path, LARDER_STORE_TRACK_ACCESS, &store);
     for (unsigned i = 0; i < KEYS && !status; i++) {
-        char key[32], word[WORD_MAX_BYTES];
+        char key[KEY_MAX_BYTES], word[WORD_MAX_BYTES];
         uint8_t number[4];
         size_t number_bytes = number_value(i % VALUES, number);
         larder_store_index_entry indexes[2] = {
@@ -125,7 +128,7 @@ static unsigned ask_both_ways(larder_store *store, larder_store_query *query, ou
 
 static void ask_everything(larder_store *store, outcome out[QUERIES]) {
     unsigned count = 0;
-    char word[WORD_MAX_BYTES], key[32], other[32];
+    char word[WORD_MAX_BYTES], key[KEY_MAX_BYTES], other[KEY_MAX_BYTES];
     uint8_t number[4];
     for (uint16_t index = WORDS; index <= NUMBERS; index++) {
         for (unsigned i = 0; i < VALUES; i++) {
@@ -167,7 +170,7 @@ static void ask_everything(larder_store *store, outcome out[QUERIES]) {
 /** How many keys that are there are said not to be. */
 static unsigned missed_keys(larder_store *store) {
     unsigned missed = 0;
-    char key[32];
+    char key[KEY_MAX_BYTES];
     for (unsigned i = 0; i < KEYS; i++) {
         larder_store_entry entry;
         missed +=
