@@ -88,11 +88,11 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
                         .store_id = search->store_id};
     larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
-    if (search->newest) {
-        fresh.content_format = search->meta.content_format;
-        fresh.key_form = search->meta.key_form;
-        fresh.created_ns = search->meta.created_ns;
-        memcpy(fresh.secret, search->meta.secret, sizeof fresh.secret);
+    if (search->form.store_id) {
+        fresh.content_format = search->form.content_format;
+        fresh.key_form = search->form.key_form;
+        fresh.created_ns = search->form.created_ns;
+        memcpy(fresh.secret, search->form.secret, sizeof fresh.secret);
     }
     larder_store_detail ignored;
     larder_status status =

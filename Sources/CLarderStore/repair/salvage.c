@@ -58,10 +58,8 @@ larder_status larder_store_salvage(const char *source, const char *target,
     copy_target copy;
     larder_status status = source_is_free(source);
     if (!status) status = larder_salvage_find(&search, source);
-    if (!status && search.newest) {
-        if (wanted.content_format == 0) wanted.content_format = search.meta.content_format;
-        if (wanted.key_form == 0) wanted.key_form = search.meta.key_form;
-    }
+    if (!status && wanted.content_format == 0) wanted.content_format = search.form.content_format;
+    if (!status && wanted.key_form == 0) wanted.key_form = search.form.key_form;
     if (!status) status = larder_copy_target_open(target, &wanted, &copy);
     if (!status) status = larder_copy_target_finish(&copy, copy_found(&search, &copy));
     larder_salvage_close(&search);

@@ -57,6 +57,8 @@ typedef struct salvage {
     larder_status opened;
     /** Of that state; else zeros. */
     store_meta meta;
+    /** Of whatever state there is of this store: what its values and keys are. Else zeros. */
+    store_meta form;
     /** All of the newest state is sound. */
     bool has_tree;
 

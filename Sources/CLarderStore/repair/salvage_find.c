@@ -43,6 +43,7 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
                    : status;
     const store_meta *meta = &search->newest->meta;
     search->meta = *meta;
+    search->form = *meta;
     search->store_id = meta->store_id;
     search->last_sequence = meta->applied;
     if (meta->next_segment) search->last_number = meta->next_segment - 1;
@@ -246,7 +247,8 @@ static bool end_is_missing(const salvage *search, const char *path) {
 /** What of data.mdb is believed. */
 typedef enum tree_use { TREE_ROWS, TREE_META, TREE_NOTHING } tree_use;
 
-/** @return LARDER_EMISMATCH if data.mdb is not that of the log: a backup's, for example. */
+/** @return LARDER_EMISMATCH if data.mdb is not that of the log: a backup's, for example, or one
+    from before the last cleaning. */
 static larder_status gather(salvage *search, const char *path, tree_use use) {
     memset(search->report, 0, sizeof *search->report);
     larder_os_random_fill(search->secret, sizeof search->secret);
@@ -255,8 +257,13 @@ static larder_status gather(salvage *search, const char *path, tree_use use) {
     larder_status status = LARDER_OK;
     if (use != TREE_NOTHING) status = find_tree(search, path, use == TREE_ROWS);
     if (!status) status = find_segments(search, path);
-    if (!status && search->newest && search->has_foreign && !search->has_own)
+    bool is_other = search->has_foreign && !search->has_own;
+    // An older one of the log's has rows for what was cleaned away since.
+    bool is_older = !is_other && search->newest_cleaned > search->meta.applied;
+    if (!status && search->newest && (is_other || is_older)) {
+        if (is_other) search->form = (store_meta){0};
         return LARDER_EMISMATCH;
+    }
     if (!status) status = larder_salvage_read_log(search);
     if (!status && end_is_missing(search, path)) search->report->journal_lost = 1;
     return !status && search->has_tree ? add_rows(search) : status;
@@ -267,8 +274,10 @@ larder_status larder_salvage_find(salvage *search, const char *path) {
     larder_status status = gather(search, path, TREE_ROWS);
     if (status == LARDER_EDAMAGED || status == LARDER_EMISMATCH) {
         // Rows have no checksum. Where one of them contradicts the log, none is believed.
+        const store_meta form = search->form;
         larder_salvage_close(search);
         *search = before;
+        search->form = form;
         status = gather(search, path, status == LARDER_EDAMAGED ? TREE_META : TREE_NOTHING);
     }
     if (status) return status;

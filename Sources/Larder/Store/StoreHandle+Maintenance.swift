@@ -229,7 +229,8 @@ extension StoreHandle {
     if status == LARDER_EDAMAGED, report.uncertain > 0, !keepsUncertain {
       reason =
         "the log is damaged, and \(report.uncertain) entries may be older than what was lost; "
-        + "keepsUncertain (--keep-uncertain) keeps them, and a salvage copies what is certain."
+        + "keepsUncertain (--keep-uncertain) keeps them, and a salvage copies what is certain. If data.mdb is "
+        + "an older copy, move it away first: then the log alone decides"
     }
     throw LarderError(status: status, doing: "rebuild the index of \(path)", reason: reason)
   }
