@@ -9,9 +9,9 @@
     most, and a pass ends after as many steps as the file has nodes, whatever it holds. */
 #include "pages/tree_page.h"
 
-/** The separators around the node that the path takes: where it begins, and where the next one does;
-    without bytes where there is none. One that is not in its turn is damage: another node's offset
-    may be in its place, which leads to a page that would be right there. */
+/** The separators around the node that the path takes: where it begins, and where the next one
+    does; without bytes where there is none. One that is not in its turn is damage: another node's
+    offset may be in its place, which leads to a page that would be right there. */
 static bool separators_at(const tree_page *above, uint32_t at, page_bounds *out) {
     tree_node before, here, behind;
     *out = (page_bounds){{NULL, 0}, {NULL, 0}};

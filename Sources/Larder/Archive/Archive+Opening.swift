@@ -20,12 +20,12 @@ extension Archive {
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (an empty path, no file URL, a name of no folder, a number
   ///   out of range, two indexes with one number), `.busy` (the message names the process),
-  ///   `.configurationMismatch` (another coder's elements, or no archive; none of the elements looked at can be decoded, unless
-  ///   ``ArchiveConfiguration/undecodable-swift.property`` says otherwise), `.incompatibleVersion`
-  ///   (of Larder, or a later one of the schema), `.decoding` (an element of an earlier version
-  ///   cannot be migrated), `.duplicate` (elements have the same value of a unique index),
-  ///   `.tooLarge` (a value of one is too long), `.notALarderFile`, `.damaged`, `.readOnly`,
-  ///   `.diskFull`, `.io`.
+  ///   `.configurationMismatch` (another coder's elements, or no archive; none of the elements
+  ///   looked at can be decoded, unless ``ArchiveConfiguration/undecodable-swift.property`` says
+  ///   otherwise), `.incompatibleVersion` (of Larder, or a later one of the schema), `.decoding`
+  ///   (an element of an earlier version cannot be migrated), `.duplicate` (elements have the same
+  ///   value of a unique index), `.tooLarge` (a value of one is too long), `.notALarderFile`,
+  ///   `.damaged`, `.readOnly`, `.diskFull`, `.io`.
   /// - Complexity: O(64 · log n) for an archive that was closed, and what decoding up to 66
   ///   elements takes; O(what waited for a checkpoint) for one that was not; O(bytes of everything)
   ///   with other indexes than before; O(elements that could not be decoded).

@@ -90,9 +90,9 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ///   - keyCoder: Makes bytes of keys. What these are is kept, too.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (an empty path, no file URL, a name of no folder, a number
-  ///   out of range), `.busy` (the message names the process), `.configurationMismatch` (another coder's values or keys),
-  ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`,
-  ///   `.io`.
+  ///   out of range), `.busy` (the message names the process), `.configurationMismatch` (another
+  ///   coder's values or keys), `.incompatibleVersion`, `.notALarderFile`, `.damaged`,
+  ///   `.readOnly`, `.diskFull`, `.io`.
   /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
   ///   checkpoint) for one that was not.
   public init(

@@ -228,9 +228,11 @@ extension StoreHandle {
     var reason = StoreFailure.reason(status)
     if status == LARDER_EDAMAGED, report.uncertain > 0, !keepsUncertain {
       reason =
-        "the log is damaged, and \(report.uncertain) entries may be older than what was lost; "
-        + "keepsUncertain (--keep-uncertain) keeps them, and a salvage copies what is certain. If data.mdb is "
-        + "an older copy, move it away first: then the log alone decides"
+        """
+        the log is damaged, and \(report.uncertain) entries may be older than what was lost; \
+        keepsUncertain (--keep-uncertain) keeps them, and a salvage copies what is certain. If \
+        data.mdb is an older copy, move it away first: then the log alone decides
+        """
     }
     throw LarderError(status: status, doing: "rebuild the index of \(path)", reason: reason)
   }

@@ -92,7 +92,7 @@ struct CommentTests {
     pages: EntryCache<String>, path: String, head: Data, body: Data, chunks: [Data]
     """,
     "Larder/Feed": "cache: DiskCache<String, Int>, token: ChangeToken, mirror: inout Mirror",
-    "Larder/Store/Face": "cache: DiskCache<String, Int>",
+    "Larder/Store/Face": "cache: DiskCache<String, Int>, folder: URL, damaged: URL, rescued: URL",
     "LarderCompatibility": "archive: Archive<User>, user: User, session: inout Session",
     "LarderCompression": "file: URL",
     "LarderConfiguration": "config: ConfigReader, path: String",

@@ -72,7 +72,7 @@ extension FolderStore {
   /// that merely was not closed needs no salvage: opening it does what is needed.
   ///
   /// ```swift
-  /// let report = try DiskCache<String, Data>.salvage(from: damaged, to: rescued)
+  /// let report = try DiskCache<String, Data>.salvage(from: .url(damaged), to: .url(rescued))
   /// print(report.intact, "entries saved,", report.damaged, "lost")
   /// ```
   ///

@@ -50,6 +50,7 @@ public struct StoreAccess: Sendable {
 }
 
 extension FolderStore {
+  /// The user's caches folder.
   public static var userDirectory: FileManager.SearchPathDirectory { .cachesDirectory }
 
   /// Opens a store on another thread, so that neither the log that a killed process left nor new

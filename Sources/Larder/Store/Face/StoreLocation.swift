@@ -21,12 +21,12 @@ public enum StoreLocation: Sendable, Hashable, ExpressibleByStringLiteral {
   case path(String)
   /// The folder at a file URL.
   case url(URL)
-  /// The folder of that name in the user's folder for such data: an ``Archive`` is in
+  /// The folder of that name in the user's folder for such data. An ``Archive`` is in
   /// `Library/Application Support` on Apple systems, else in `$XDG_DATA_HOME` or
   /// `~/.local/share`; a cache, which the system may delete, in `Library/Caches`, else in
-  /// `$XDG_CACHE_HOME` or `~/.cache`. There the program has a folder that is named by the identifier of its bundle, or
-  /// without a bundle by its executable; the store lies in that one. The name has 1 to 255 bytes,
-  /// none of them a slash.
+  /// `$XDG_CACHE_HOME` or `~/.cache`. There the program has a folder that is named by the
+  /// identifier of its bundle, or without a bundle by its executable; the store lies in that one.
+  /// The name has 1 to 255 bytes, none of them a slash.
   case named(String)
 
   /// The folder at a path.
