@@ -20,6 +20,44 @@ struct StoreCountTests {
     try Store(url, clock: clock) { $0.flags = UInt32(LARDER_STORE_READ_ONLY) }
   }
 
+  // MARK: - Damage
+
+  /// Where rows of deadlines are zeros, what has expired would count.
+  @Test func aCountBesideZerosIsRightOrDamaged() throws {
+    let clock = StoreClock(1_800_000_000_000_000_000)
+    let data = url.appendingPathComponent("data.mdb")
+    do {
+      let store = try Store(url, clock: clock) {
+        $0.flags = UInt32(LARDER_STORE_HOST_MAINTENANCE)
+      }
+      for number in 0..<300 {
+        let key: [UInt8] = [UInt8(number / 256), UInt8(number % 256)]
+        try store.put(key, [UInt8](repeating: 1, count: 100)) { item in
+          if number % 3 > 0 { return }
+          item.flags |= UInt32(LARDER_STORE_OWN_TIMES)
+          item.expires_ns = clock.now + (number % 2 == 0 ? 1_000_000_000_000 : 1_000_000_000)
+        }
+      }
+      try store.flush()
+      store.close()
+    }
+    clock.now += 2_000_000_000
+    let whole = try Data(contentsOf: data)
+    var rightCount = 0
+    for sector in stride(from: 0, to: whole.count, by: 512) {
+      var hurt = whole
+      hurt.resetBytes(in: sector..<sector + 512)
+      try hurt.write(to: data)
+      guard let store = try? reader(clock: clock) else { continue }
+      if let count = try? store.count() {
+        #expect(count == 250, "sector \(sector)")
+        rightCount += 1
+      }
+      store.close()
+    }
+    #expect(rightCount > 20)
+  }
+
   // MARK: - Examples
 
   /// How many keys or values of index 7 there are beside one that is both bounds.

@@ -66,15 +66,22 @@ static larder_status list_due(const larder_store_cursor *cursor, row_array *due)
     if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     tree_cursor at;
     cursor_row row = {0};
-    larder_status status = larder_tree_cursor_seek(&at, state, (larder_bytes){&space, 1});
+    tree_key start = {.length = 1, .bytes = {space}};
+    larder_status status = larder_cursor_prove_beside(cursor, &start, NULL, true);
+    if (!status) status = larder_tree_cursor_seek(&at, state, bytes_of_key(&start));
     for (; !status; status = larder_tree_cursor_next(&at)) {
         larder_bytes key;
         status = larder_tree_cursor_get(&at, &key, &row.stored);
         if (status) break;
         const uint8_t *bytes = key.data;
-        if (key.length == 0 || bytes[0] != space) break;
-        if (key.length != EXPIRY_KEY_BYTES || due->count == DUE_MAX_COUNT) return LARDER_EDAMAGED;
-        if (unflip(get_be64(bytes + 1)) > now_ns) break;
+        bool is_other = key.length == 0 || bytes[0] != space;
+        if (!is_other && (key.length != EXPIRY_KEY_BYTES || due->count == DUE_MAX_COUNT))
+            return LARDER_EDAMAGED;
+        // Where one that changed lies, others may be missing.
+        if (is_other || unflip(get_be64(bytes + 1)) > now_ns) {
+            status = larder_cursor_prove(cursor, &at);
+            break;
+        }
         status = larder_row_array_add(due, &row);
         if (status) break;
     }
