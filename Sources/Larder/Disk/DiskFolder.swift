@@ -27,12 +27,15 @@ package enum DiskFolder {
   /// - Returns: Whether one was missing.
   static func makeParents(of location: String) throws(LarderError) -> Bool {
     let files = FileManager.default
+    let slash = UInt8(ascii: "/")
     var missing: [String] = []
-    var above = location
-    while let slash = above.lastIndex(of: "/"), slash > above.startIndex {
-      above = String(above[..<slash])
-      if files.fileExists(atPath: above) { break }
-      missing.append(above)
+    var above = location[...]
+    // Its own, behind it, leads to no folder above.
+    while above.utf8.last == slash { above = above.dropLast() }
+    while let end = above.utf8.lastIndex(of: slash), end > above.startIndex {
+      above = above[..<end]
+      if files.fileExists(atPath: String(above)) { break }
+      missing.append(String(above))
     }
     for folder in missing.reversed() {
       do {

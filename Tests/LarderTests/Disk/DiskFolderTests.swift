@@ -68,6 +68,38 @@ struct DiskFolderTests {
     #expect(try DiskCache<Int, String>(at: .url(url)).value(forKey: 1) == "one")
   }
 
+  /// As all but its last part are made, and the store makes that one with its own permissions.
+  @Test(arguments: ["store", "store/", "store//", "\u{301}store/"])
+  func theStoreMakesItsOwnFolder(name: String) throws {
+    let path = directory.file("a").path + "/" + name
+    var configuration = DiskCacheConfiguration<Int, String>()
+    configuration.permissions = 0o600
+    let cache = try DiskCache<Int, String>(at: .path(path), configuration: configuration)
+    let facts = try FileManager.default.attributesOfItem(atPath: cache.directoryURL.path)
+    #expect(facts[.posixPermissions] as? Int == 0o700)
+    let folders = try FileManager.default.contentsOfDirectory(atPath: directory.file("a").path)
+    #expect(folders.count == 1)
+  }
+
+  @Test func anArchiveIsOpenedMendedAndCopiedByName() throws {
+    let place = StoreLocation.named("larder-test-\(UUID().uuidString)")
+    let copy = StoreLocation.named("larder-test-\(UUID().uuidString)")
+    let archive = try Archive<Named>(at: place)
+    let support = try FileManager.default.url(
+      for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: false)
+    #expect(archive.path.hasPrefix(support.path + "/" + DiskFolder.program + "/larder-test-"))
+    try archive.insert(Named(id: 1))
+    try archive.close()
+    #expect(try Archive<Named>.rebuild(at: place).isIntact)
+    #expect(try Archive<Named>.salvage(from: place, to: copy).intact == 1)
+    for name in [place, copy] {
+      let opened = try Archive<Named>(at: name)
+      #expect(try opened.element(forID: 1) != nil)
+      try opened.destroy()
+    }
+    #expect(StoreLocation.path("/a") == "/a")
+  }
+
   @Test func whoReadsOnlyMakesNone() throws {
     var configuration = DiskCacheConfiguration<Int, String>()
     configuration.isReadOnly = true
