@@ -56,8 +56,6 @@ extension Archive where Element: Codable {
     schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
     try self.init(
-      folder: try location.path(in: Self.userDirectory), coder: .cbor, indexes: indexes,
-      schema: schema,
-      configuration: configuration)
+      at: location, coder: .cbor, indexes: indexes, schema: schema, configuration: configuration)
   }
 }
