@@ -39,7 +39,7 @@ public enum StoreLocation: Sendable, Hashable, ExpressibleByStringLiteral {
   package var name: String {
     switch self {
     case .path(let path): DiskFolder.lastComponent(of: path)
-    case .url(let url): url.lastPathComponent
+    case .url(let url): DiskFolder.lastComponent(of: url.path)
     case .named(let name): name
     }
   }
