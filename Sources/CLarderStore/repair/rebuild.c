@@ -265,7 +265,7 @@ larder_status larder_store_rebuild_index(larder_store *store, bool loses_nothing
     if (!status) status = larder_salvage_find(&work.search, store->identity.path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
     // Beside a data.mdb of its own, another store's segments are left where they are.
-    if (!status && search->has_foreign && !search->newest) status = LARDER_EFOREIGN;
+    if (!status && search->has_foreign && !search->form.store_id) status = LARDER_EFOREIGN;
     // Three more numbers are needed, and the log has to go on.
     if (!status && search->last_number > UINT32_MAX / 2) status = LARDER_EDAMAGED;
     // What is left out, cleaning deletes: that is for the caller to choose.

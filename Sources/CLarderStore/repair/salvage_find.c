@@ -83,19 +83,19 @@ static int take_segment(void *context, const char *name) {
         visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status;
     if (found->number > search->last_number) search->last_number = found->number;
-    // So much was in the tree once.
-    if (found->as_of > search->newest_cleaned) search->newest_cleaned = found->as_of;
-    if (found->as_of > search->last_sequence) search->last_sequence = found->as_of;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign |= is_foreign;
         search->has_own |= !is_foreign;
-        if (is_foreign && search->newest) {
+        if (is_foreign && search->form.store_id) {
             larder_segment_close(found);
             return 0;
         }
         search->store_id = store_id;
     }
+    // So much was in the tree once.
+    if (found->as_of > search->newest_cleaned) search->newest_cleaned = found->as_of;
+    if (found->as_of > search->last_sequence) search->last_sequence = found->as_of;
     search->segments[search->segment_count++] = found;
     return 0;
 }
@@ -278,6 +278,7 @@ larder_status larder_salvage_find(salvage *search, const char *path) {
         larder_salvage_close(search);
         *search = before;
         search->form = form;
+        search->store_id = form.store_id;
         status = gather(search, path, status == LARDER_EDAMAGED ? TREE_META : TREE_NOTHING);
     }
     if (status) return status;
