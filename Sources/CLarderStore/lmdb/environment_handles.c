@@ -206,5 +206,6 @@ larder_status larder_environment_shut_out(const char *folder, int *lock) {
     if (!status) return LARDER_OK;
     larder_os_file_close(*lock);
     *lock = -1;
-    return status;
+    // LMDB locks it for reading while a process opens the environment.
+    return status == LARDER_ELOCKED ? LARDER_EBUSY : status;
 }

@@ -179,9 +179,15 @@ static void read_locks(torture *run, const char *path) {
     snprintf(lock, sizeof lock, "%s/lock", path);
     int file = lock_to_read(lock);
     larder_store_detail detail;
+    larder_store_report report;
     larder_store *store = NULL;
     GIVES(opened(path, 0, 0644, &detail, &store), LARDER_ELOCKED);
     EXPECT(run, detail.holder_pid == 0, "process %d holds it", (int)detail.holder_pid);
+    close(file);
+    // As a process does for a moment that opens it with LMDB.
+    snprintf(lock, sizeof lock, "%s/lock.mdb", path);
+    file = lock_to_read(lock);
+    GIVES(larder_store_rebuild(path, NULL, NULL, NULL, &report), LARDER_EBUSY);
     close(file);
 }
 
