@@ -8,7 +8,7 @@ extension Coder {
   ///
   /// ```swift
   /// let log = try MessageLog<Event>(
-  ///   fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+  ///   at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest,
   ///   coder: .cbor.compressed())
   /// ```
   ///

@@ -62,8 +62,8 @@
       if let name = config.string(forKey: "name") { self.name = name }
       set(&countLimit, try config.count("countLimit"))
       set(&costLimit, try config.cost("costLimit"))
-      set(&freeDiskSpaceLimit, try config.size(forKey: "freeDiskSpaceLimit"))
-      set(&journalCapacity, try config.size(forKey: "journalCapacity"))
+      set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
+      set(&journalCapacity, try config.bytes("journalCapacity"))
       set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&expiration, try config.expiration("expiration"))
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
@@ -139,8 +139,8 @@
       self.init()
       set(&countLimit, try config.count("countLimit"))
       set(&byteLimit, try config.cost("byteLimit"))
-      set(&freeDiskSpaceLimit, try config.size(forKey: "freeDiskSpaceLimit"))
-      set(&journalCapacity, try config.size(forKey: "journalCapacity"))
+      set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
+      set(&journalCapacity, try config.bytes("journalCapacity"))
       set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&expiration, try config.expiration("expiration"))
       set(

@@ -2,7 +2,7 @@
 
 #if Configuration
   public import Configuration
-  import LarderCore
+  public import LarderCore
 
   // A reader gives nil for a value of another type, as for one that is missing; here only what is
   // missing is nil, so that a slip of the pen is an error and not a default.
@@ -12,10 +12,14 @@
     /// A letter alone and one with `iB` are powers of 1,024, one with `B` is a power of 1,000.
     ///
     /// - Parameter key: Where it is.
-    /// - Returns: The bytes; nil if there is no such key.
+    /// - Returns: The size; nil if there is no such key.
     /// - Throws: `.invalidArgument` for anything else. The message has the key, not the value.
     /// - Complexity: That of the reader.
-    public func size(forKey key: ConfigKey) throws -> UInt64? {
+    public func size(forKey key: ConfigKey) throws -> DataSize? {
+      try bytes(key).map { DataSize(bytes: Int(clamping: $0)) }
+    }
+
+    func bytes(_ key: ConfigKey) throws -> UInt64? {
       let expected = "a size, such as 64MiB, 1GB or 4096"
       if let text = string(forKey: key) {
         guard let size = try? WrittenSize(text) else { throw nonsense(key, expected) }
@@ -78,7 +82,7 @@
     }
 
     /// As ``size(forKey:)``, as far as an `Int` goes.
-    func cost(_ key: ConfigKey) throws -> Int? { try size(forKey: key).map { Int(clamping: $0) } }
+    func cost(_ key: ConfigKey) throws -> Int? { try size(forKey: key)?.bytes }
 
     /// Reads what is under a key; an error names that key, too.
     func within<Result>(

@@ -10,7 +10,7 @@
     ///
     /// | key | what |
     /// |---|---|
-    /// | `maximumBytes` | a size |
+    /// | `capacity` | a size |
     /// | `whenFull` | `overwriteOldest` or `refuse` |
     /// | `criticalDurability` | `process` or `power` |
     /// | and those of `MessageLogConfiguration` | |
@@ -21,7 +21,7 @@
     public init(config: ConfigReader) throws {
       self.init()
       try log.read(config)
-      set(&maximumBytes, try config.size(forKey: "maximumBytes"))
+      set(&capacity, try config.size(forKey: "capacity"))
       set(&whenFull, try MessageLogConfiguration.whenFull(from: config))
       set(&criticalDurability, try config.durability("criticalDurability"))
     }

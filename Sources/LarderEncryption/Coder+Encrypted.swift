@@ -11,7 +11,7 @@
     /// ```swift
     /// let key = SymmetricKey(size: .bits256)  // Store it where only this program can read it.
     /// let log = try MessageLog<Event>(
-    ///   fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+    ///   at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest,
     ///   coder: .cbor.encrypted(with: key))
     /// ```
     ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 #if Logging
-  public import Foundation
   public import LarderCore
   import Logging
   import Synchronization
@@ -11,7 +10,7 @@
   /// Opened once, where an error can be handled, and shared by the handlers:
   ///
   /// ```swift
-  /// let destination = try LogDestination(fileURL: url)
+  /// let destination = try LogDestination(at: .named("server.log"))
   /// LoggingSystem.bootstrap { MessageLogHandler(label: $0, destination: destination) }
   /// ```
   ///
@@ -35,16 +34,16 @@
     /// Opens the log, and creates its file if it is missing or empty.
     ///
     /// - Parameters:
-    ///   - fileURL: The file. Its directory has to exist.
+    ///   - location: The file. The folders above it are made if they are missing.
     ///   - configuration: Everything else; see there for the defaults.
     /// - Throws: As `MessageLog` does when it is opened; `.configurationMismatch` too, if the file
     ///   has another size or policy and the configuration says that it is only to be read then.
     /// - Complexity: As opening a `MessageLog`.
     public init(
-      fileURL: URL, configuration: LogDestinationConfiguration = .init()
+      at location: StoreLocation, configuration: LogDestinationConfiguration = .init()
     ) throws {
       log = try MessageLog(
-        fileURL: fileURL, maximumBytes: configuration.maximumBytes,
+        at: location, capacity: configuration.capacity,
         whenFull: configuration.whenFull, coder: .cbor, configuration: configuration.log)
       self.configuration = configuration
       if let mismatch = log.mismatch {

@@ -8,15 +8,15 @@
   ///
   /// ```swift
   /// var configuration = LogDestinationConfiguration()
-  /// configuration.maximumBytes = 256 << 20
+  /// configuration.capacity = 256.megabytes
   /// configuration.criticalDurability = .power
-  /// let destination = try LogDestination(fileURL: url, configuration: configuration)
+  /// let destination = try LogDestination(at: .url(url), configuration: configuration)
   /// ```
   ///
   /// **Concurrency.** A value; safe to pass between threads.
   public struct LogDestinationConfiguration: Sendable {
     /// The size of the file, which is all that the log ever takes; 64 MiB by default.
-    public var maximumBytes: UInt64 = 64 << 20
+    public var capacity = 64.megabytes
 
     /// What a full log does with one more message: it overwrites the oldest ones by default. One
     /// that refuses loses the message, and ``LogDestination/lostCount`` counts it.

@@ -8,7 +8,7 @@
   /// What a log call wrote, as it is read.
   ///
   /// ```swift
-  /// let log = try MessageLog<LogRecord>(readingFrom: url)
+  /// let log = try MessageLog<LogRecord>(readingFrom: .url(url))
   /// for record in try log.messages() where record.level >= .warning {
   ///   print(record.time, record.label, record.message)
   /// }

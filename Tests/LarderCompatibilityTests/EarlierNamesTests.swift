@@ -67,6 +67,23 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: entries.path))
   }
 
+  @available(*, deprecated)
+  @Test func logsAreOpenedByTheURLOfTheirFile() throws {
+    let (url, other) = (directory.file("log"), directory.file("other"))
+    let bytes = try #require(MessageLog<String>.maximumBytes(forMessages: 4, ofSize: 8))
+    #expect(MessageLog<String>.capacity(forMessages: 4, ofSize: 8)?.bytes == Int(bytes))
+    try MessageLog<String>(
+      fileURL: url, maximumBytes: bytes, whenFull: .refuse, coder: .string
+    ).append("one")
+    #expect(try MessageLog(readingFrom: url, coder: .string).messages() == ["one"])
+    try MessageLog<String>.resize(fileURL: url, toMaximumBytes: 2 * bytes)
+    #expect(try MessageLog<String>.salvage(from: url, to: other).intact == 1)
+    #expect(try MessageLog(readingFrom: other, coder: .string).statistics.capacity == 2 * bytes)
+    let typed = directory.file("typed")
+    try MessageLog<Int>(fileURL: typed, maximumBytes: 1 << 16, whenFull: .refuse).append(1)
+    #expect(try MessageLog<Int>(readingFrom: typed).messages() == [1])
+  }
+
   private struct Item: Codable, Identifiable, Sendable { var id: Int }
 
   /// Each is one folder with what `at:` opens.

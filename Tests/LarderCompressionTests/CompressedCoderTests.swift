@@ -266,18 +266,18 @@ import Testing
     let messages = [Data(), Data(count: 1000), Data("a".utf8)]
     do {
       let log = try MessageLog(
-        fileURL: file, maximumBytes: 4096, whenFull: .refuse, coder: coder)
+        at: .url(file), capacity: 4096, whenFull: .refuse, coder: coder)
       for message in messages { try log.append(message) }
       try log.append(contentsOf: messages)
       #expect(try log.statistics.format == "data+z")
     }
-    let log = try MessageLog(readingFrom: file, coder: .data.compressed(level: .fastest))
+    let log = try MessageLog(readingFrom: .url(file), coder: .data.compressed(level: .fastest))
     #expect(try log.messages() == messages + messages)
     for other in [Coder<Data>.data, .data.compressed().compressed()] {
-      let code = errorCode { try MessageLog(readingFrom: file, coder: other) }
+      let code = errorCode { try MessageLog(readingFrom: .url(file), coder: other) }
       #expect(code == .configurationMismatch, "\(other.format)")
     }
-    let text = errorCode { try MessageLog(readingFrom: file, coder: .string.compressed()) }
+    let text = errorCode { try MessageLog(readingFrom: .url(file), coder: .string.compressed()) }
     #expect(text == .configurationMismatch)
   }
 

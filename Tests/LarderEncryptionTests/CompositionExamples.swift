@@ -22,7 +22,7 @@
       // Example: composition
       let key = SymmetricKey(size: .bits256)  // Store it where only this program can read it.
       let log = try MessageLog<Event>(
-        fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+        at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest,
         coder: .cbor.compressed().encrypted(with: key))
       // End of example
       let text = String(repeating: "again and ", count: 100)

@@ -223,12 +223,13 @@
       let coder = Coder<String>.string.compressed().encrypted(with: key)
       do {
         let log = try MessageLog(
-          fileURL: file, maximumBytes: 4096, whenFull: .refuse, coder: coder)
+          at: .url(file), capacity: 4096, whenFull: .refuse, coder: coder)
         for message in messages { try log.append(message) }
         try log.append(contentsOf: messages)
         #expect(try log.statistics.format == "utf8+ze")
       }
-      #expect(try MessageLog(readingFrom: file, coder: coder).messages() == messages + messages)
+      #expect(
+        try MessageLog(readingFrom: .url(file), coder: coder).messages() == messages + messages)
       #expect(try Data(contentsOf: file).range(of: Data("one".utf8)) == nil)
 
       let others: [Coder<String>] = [
@@ -236,11 +237,11 @@
         .string.encrypted(with: key).compressed(), .json.compressed().encrypted(with: key),
       ]
       for other in others {
-        let code = errorCode { try MessageLog(readingFrom: file, coder: other) }
+        let code = errorCode { try MessageLog(readingFrom: .url(file), coder: other) }
         #expect(code == .configurationMismatch, "\(other.format)")
       }
       let log = try MessageLog(
-        readingFrom: file, coder: .string.compressed().encrypted(with: otherKey))
+        readingFrom: .url(file), coder: .string.compressed().encrypted(with: otherKey))
       for entry in log.entries { #expect(errorCode { try entry.message } == .decoding) }
     }
 
@@ -248,7 +249,7 @@
       let directory = try TemporaryDirectory()
       let wrong = SymmetricKey(data: Data(count: 5))
       let log = try MessageLog(
-        fileURL: directory.file("a.larder"), maximumBytes: 4096, whenFull: .refuse,
+        at: .url(directory.file("a.larder")), capacity: 4096, whenFull: .refuse,
         coder: .string.encrypted(with: wrong))
       #expect(errorCode { try log.append("a") } == .invalidArgument)
       #expect(errorCode { try log.append(contentsOf: ["a", "b"]) } == .invalidArgument)

@@ -17,8 +17,8 @@
       }
       let log =
         writes
-        ? try MessageLog(fileURL: url, maximumBytes: 1 << 16, whenFull: .refuse, coder: .data)
-        : try MessageLog(readingFrom: url, coder: .data)
+        ? try MessageLog(at: .url(url), capacity: 64.kilobytes, whenFull: .refuse, coder: .data)
+        : try MessageLog(readingFrom: .url(url), coder: .data)
       var server = RemoteServer(host: "127.0.0.1", port: port)
       server.security = .plaintext
       server.timeout = .seconds(60)

@@ -18,10 +18,10 @@
   func logFromThreads(_ folder: String, _ threads: Int, _ calls: Int) throws {
     let url = URL(fileURLWithPath: folder)
     var configuration = LogDestinationConfiguration()
-    configuration.maximumBytes = UInt64(threads * calls) << 9 + 1 << 20
+    configuration.capacity = DataSize(bytes: (threads * calls) << 9 + 1 << 20)
     configuration.whenFull = .refuse
     let destination = try LogDestination(
-      fileURL: url.appendingPathComponent("log"), configuration: configuration)
+      at: .url(url.appendingPathComponent("log")), configuration: configuration)
     let done = DispatchSemaphore(value: 0)
     for number in 0..<threads {
       let returned = url.appendingPathComponent("returned-\(number)")
@@ -52,7 +52,7 @@
     var configuration = LogDestinationConfiguration()
     configuration.criticalDurability = .power
     let destination = try LogDestination(
-      fileURL: URL(fileURLWithPath: folder).appendingPathComponent("log"),
+      at: .path(folder).appendingPathComponent("log"),
       configuration: configuration)
     let logger = Logger(label: "main") { MessageLogHandler(label: $0, destination: destination) }
     say("begin")

@@ -17,11 +17,11 @@
   // Example: a whole server
   /// Serves until SIGTERM, with everything it keeps in one folder.
   func serve(from folder: URL) async throws {
-    // LOG_MAXIMUM_BYTES=256MiB, USERS_DISK_COST_LIMIT=1GiB, USERS_EXPIRATION=30d, …
+    // LOG_CAPACITY=256MiB, USERS_DISK_COST_LIMIT=1GiB, USERS_EXPIRATION=30d, …
     let config = ConfigReader(provider: EnvironmentVariablesProvider())
 
     let destination = try LogDestination(
-      fileURL: folder.appendingPathComponent("server.log"),
+      at: .url(folder.appendingPathComponent("server.log")),
       configuration: .init(config: config.scoped(to: "log")))
     LoggingSystem.bootstrap { MessageLogHandler(label: $0, destination: destination) }
     let logger = Logger(label: "server")

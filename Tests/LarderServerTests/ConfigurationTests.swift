@@ -69,7 +69,7 @@
     @Test func logsAndEntriesAreConfigured() throws {
       let config = reader([
         "durability": "power", "syncInterval": "never", "consumerSlots": 3, "onMismatch": "adapt",
-        "trustsOtherUsers": true, "whenFull": "refuse", "maximumBytes": "1GiB",
+        "trustsOtherUsers": true, "whenFull": "refuse", "capacity": "1GiB",
         "criticalDurability": "power", "pages.byteLimit": "100M",
         "pages.keyRule": "diskLruCache", "pages.readingDamage": "asMiss", "pages.isReadOnly": false,
         "pages.inlineThreshold": 100,
@@ -79,14 +79,14 @@
       #expect(log.durability == .power && log.syncInterval == nil && log.consumerSlots == 3)
       #expect(log.onMismatch == .adapt && log.trustsOtherUsers)
       #expect(try MessageLogConfiguration.whenFull(from: config) == .refuse)
-      #expect(try config.size(forKey: "maximumBytes") == 1 << 30)
+      #expect(try config.size(forKey: "capacity") == 1.gigabytes)
       let entries = try EntryCacheConfiguration(config: config.scoped(to: "pages"))
       #expect(entries.byteLimit == 100 << 20 && entries.keyRule == .diskLruCache)
       #expect(entries.readingDamage == .asMiss)
       #expect(entries.inlineThreshold == 100 && entries.trustsOtherUsers)
       #if Logging
         let destination = try LogDestinationConfiguration(config: config)
-        #expect(destination.maximumBytes == 1 << 30 && destination.whenFull == .refuse)
+        #expect(destination.capacity == 1.gigabytes && destination.whenFull == .refuse)
         #expect(destination.criticalDurability == .power && destination.log.syncInterval == nil)
       #endif
     }

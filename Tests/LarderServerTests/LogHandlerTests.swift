@@ -30,9 +30,9 @@
       _ change: (inout LogDestinationConfiguration) -> Void = { _ in }
     ) throws -> LogDestination {
       var configuration = LogDestinationConfiguration()
-      configuration.maximumBytes = 1 << 20
+      configuration.capacity = 1.megabytes
       change(&configuration)
-      return try LogDestination(fileURL: url, configuration: configuration)
+      return try LogDestination(at: .url(url), configuration: configuration)
     }
 
     private func logger(
@@ -53,7 +53,7 @@
         metadata: ["id": "7", "list": ["a", ["k": "v"]]], source: "Source", file: "File",
         function: "f()", line: 300)
       logger(destination).warning("plain", source: "S", file: "F", function: "g()", line: 1)
-      let records = try MessageLog<LogRecord>(readingFrom: url).messages()
+      let records = try MessageLog<LogRecord>(readingFrom: .url(url)).messages()
       try #require(records.count == 2)
       let first = records[0]
       #expect(first.time == date && first.level == .error && first.label == "test")
@@ -70,7 +70,7 @@
       }
       logger(destination).info(
         "m", metadata: ["k": "v"], source: "s", file: "f", function: "g", line: 9)
-      let items = try MessageLog<CBORValue>(readingFrom: url).messages()
+      let items = try MessageLog<CBORValue>(readingFrom: .url(url)).messages()
       #expect(
         items == [
           [
@@ -172,7 +172,7 @@
 
     @Test func whatCannotBeWrittenIsCounted() async throws {
       let destination = try destination {
-        $0.maximumBytes = 4096
+        $0.capacity = 4096
         $0.whenFull = .refuse
       }
       let logger = logger(destination)
@@ -215,14 +215,14 @@
       try first.log.close()
       let code = errorCode {
         try destination {
-          $0.maximumBytes = 2 << 20
+          $0.capacity = 2.megabytes
           $0.log.onMismatch = .readOnly
         }
       }
       #expect(code == .configurationMismatch)
       // By default the file is adapted, and what is in it stays.
-      logger(try destination { $0.maximumBytes = 2 << 20 }).info("m")
-      #expect(try MessageLog<LogRecord>(readingFrom: url).statistics.capacity == 2 << 20)
+      logger(try destination { $0.capacity = 2.megabytes }).info("m")
+      #expect(try MessageLog<LogRecord>(readingFrom: .url(url)).statistics.capacity == 2 << 20)
     }
 
     /// Without reading the messages before.

@@ -22,7 +22,7 @@
     private func findings(returned: [Int]) throws -> [String] {
       var next = Array(repeating: 1, count: returned.count)
       var findings: [String] = []
-      let log = try MessageLog<LogRecord>(readingFrom: directory.file("log"))
+      let log = try MessageLog<LogRecord>(readingFrom: .url(directory.file("log")))
       for entry in log.entries {
         let record = try entry.message
         guard let thread = record.metadata["thread"].flatMap({ Int($0.description) }),

@@ -27,7 +27,7 @@
       let users = try Cache<Int, String>(at: .path(directory.file("users").path))
       for user in 0..<500 { #expect(try await users.value(forKey: user) == "user \(user)") }
       try await users.close()
-      let log = try MessageLog<LogRecord>(readingFrom: directory.file("server.log"))
+      let log = try MessageLog<LogRecord>(readingFrom: .url(directory.file("server.log")))
       let records = try log.messages()
       let stored = records.filter { $0.message == "stored" }.map {
         $0.metadata["user"]?.description

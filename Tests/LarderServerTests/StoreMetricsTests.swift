@@ -118,7 +118,7 @@
 
     @Test func aLogIsReportedWithWhatWasLost() throws {
       let log = try MessageLog(
-        fileURL: directory.file("log"), maximumBytes: 4096, whenFull: .overwriteOldest,
+        at: .url(directory.file("log")), capacity: 4096, whenFull: .overwriteOldest,
         coder: .string)
       let lost = Locked<UInt64?>(3)
       metrics.add(log, name: "test")

@@ -100,7 +100,7 @@
 
     @Test func storesAreClosedAndWhatWasWrittenIsThere() async throws {
       let log = try MessageLog(
-        fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
+        at: .url(directory.file("log")), capacity: 64.kilobytes, whenFull: .refuse, coder: .string)
       let path = directory.file("cache").path
       var configuration = CacheConfiguration<String, String>()
       configuration.writePolicy = .writeBack()
@@ -116,7 +116,9 @@
       #expect(errorCode { try disk.isEmpty } == .closed)
       #expect(errorCode { try entries.statistics } == .closed)
       #expect(
-        try MessageLog(readingFrom: directory.file("log"), coder: .string).messages() == ["one"])
+        try MessageLog(readingFrom: .url(directory.file("log")), coder: .string).messages() == [
+          "one"
+        ])
       let again = try Cache<String, String>(at: .path(path))
       #expect(try await again.value(forKey: "key") == "value")
       try await again.close()

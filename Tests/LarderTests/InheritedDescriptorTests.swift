@@ -10,7 +10,7 @@ struct InheritedDescriptorTests {
   @Test func aProgramThatIsStartedHasNoFileOfAStore() throws {
     let directory = try TemporaryDirectory()
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .overwriteOldest,
+      at: .url(directory.file("log")), capacity: 64.kilobytes, whenFull: .overwriteOldest,
       coder: .string)
     try log.append("message", durability: .power)
     let cache = try DiskCache<String, Data>(at: .path(directory.file("cache").path))

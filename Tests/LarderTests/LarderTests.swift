@@ -9,7 +9,7 @@ import Testing
   @Test func importingLarderIsEnoughToUseALog() throws {
     let directory = try TemporaryDirectory()
     let log = try MessageLog<String>(
-      fileURL: directory.file("a.larder"), maximumBytes: 4096, whenFull: .refuse, coder: .string)
+      at: .url(directory.file("a.larder")), capacity: 4096, whenFull: .refuse, coder: .string)
     try log.append("hello")
     #expect(try log.messages() == ["hello"])
   }

@@ -48,7 +48,7 @@ struct StandardDescriptorTests {
 
   private static func openAll(_ directory: TemporaryDirectory, _ missing: [Int32]) throws {
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .overwriteOldest,
       coder: .string)
     for number in 0..<100 { try log.append("message \(number)", durability: .power) }
     try look("a log", missing)
@@ -87,7 +87,7 @@ struct StandardDescriptorTests {
     try archive.close()
     try look("closing", missing)
     let again = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .overwriteOldest,
       coder: .string)
     guard try again.statistics.count == 100 else {
       throw Failure(description: "messages are missing")

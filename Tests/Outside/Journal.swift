@@ -14,7 +14,7 @@ enum Journal {
 
   private static func run(_ session: Session) async throws {
     let file = session.url("app.larder")
-    let sizes: [UInt64] = [2 << 20, 512 << 10, 4 << 20, 1 << 20]
+    let sizes = [2 << 20, 512 << 10, 4 << 20, 1 << 20]
     let written = Written()
     let watchers = try (0..<2).map { try session.start(["\($0)"]) }
     let deadline = session.deadline(share: 0.5)
@@ -25,7 +25,7 @@ enum Journal {
       var configuration = MessageLogConfiguration()
       configuration.onMismatch = .adapt
       let log = try MessageLog(
-        fileURL: file, maximumBytes: size, whenFull: .overwriteOldest, coder: .data,
+        at: .url(file), capacity: DataSize(bytes: size), whenFull: .overwriteOldest, coder: .data,
         configuration: configuration)
       let statistics = try log.statistics
       expect(
@@ -124,7 +124,7 @@ enum Journal {
     say(
       "log: \(count) messages; \(rates.joined(separator: ", ")); resident "
         + "\(megabytes(Machine.resident)), descriptors \(Machine.descriptors)")
-    let log = try MessageLog(readingFrom: file, coder: .data)
+    let log = try MessageLog(readingFrom: .url(file), coder: .data)
     written.checkAll(log, "at the end")
     let report = try log.verify()
     expect(report.isIntact, "A log that nobody damaged is intact", "\(report)")
@@ -139,7 +139,7 @@ enum Journal {
     var tally = Tally()
     var order = Child.order(milliseconds: -1)
     while order == "reopen" {
-      let log = try MessageLog(readingFrom: session.url("app.larder"), coder: .data)
+      let log = try MessageLog(readingFrom: .url(session.url("app.larder")), coder: .data)
       for try await entry in try log.follow(from: .after(tally.last)) {
         let message = tally.take(entry)
         if let message, message != Written.end, Stamp(message) == nil {

@@ -136,7 +136,7 @@ struct Remains: Sendable {
     name: "log",
     leave: { path in
       let log = try MessageLog(
-        fileURL: URL(fileURLWithPath: path), maximumBytes: 2 << 20, whenFull: .overwriteOldest,
+        at: .path(path), capacity: 2.megabytes, whenFull: .overwriteOldest,
         coder: .data)
       try write(
         { try log.append(bytes($0, $1)) }, { try log.append(bytes($0 + 1_000, 0)) },
@@ -145,7 +145,7 @@ struct Remains: Sendable {
     },
     read: { path, finding in
       let log = try MessageLog(
-        fileURL: URL(fileURLWithPath: path), maximumBytes: 2 << 20, whenFull: .overwriteOldest,
+        at: .path(path), capacity: 2.megabytes, whenFull: .overwriteOldest,
         coder: .data)
       finding.tell(if: try log.recovery.lost > 0)
       for entry in log.entries {

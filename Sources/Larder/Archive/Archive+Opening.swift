@@ -12,7 +12,7 @@ extension Archive {
   /// indexes then.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - coder: Makes bytes of elements. Its format is kept in the folder: a coder of another
   ///     one is refused.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
@@ -44,7 +44,7 @@ extension Archive where Element: Codable {
   /// Opens the archive in a folder, with elements as CBOR, and creates it if it is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
   ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.

@@ -7,7 +7,7 @@ extension Cache {
   /// Opens a cache in a folder, and creates it if it is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - coder: Makes bytes of values. Its format is kept in the folder: a coder of another
   ///     one is refused.
   ///   - keyCoder: Makes bytes of keys.
@@ -40,7 +40,7 @@ extension Cache where Key: Codable & SendableMetatype {
   /// Opens a cache with ``KeyCoder/standard`` for its keys, and creates it if it is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - coder: Makes bytes of values.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``DiskCache/init(at:coder:keyCoder:configuration:)``.
@@ -58,7 +58,7 @@ extension Cache where Key: Codable & SendableMetatype, Value: Codable & Sendable
   /// missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``DiskCache/init(at:coder:keyCoder:configuration:)``.
   /// - Complexity: As ``DiskCache/init(at:coder:keyCoder:configuration:)``.
@@ -75,7 +75,7 @@ extension Cache where Key: Codable & SendableMetatype, Value == Data {
   /// is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``DiskCache/init(at:coder:keyCoder:configuration:)``.
   /// - Complexity: As ``DiskCache/init(at:coder:keyCoder:configuration:)``.

@@ -7,7 +7,7 @@ extension DiskCache where Key: Codable & SendableMetatype {
   /// Opens a cache with ``KeyCoder/standard`` for its keys, and creates it if it is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - coder: Makes bytes of values.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(at:coder:keyCoder:configuration:)``.
@@ -25,7 +25,7 @@ extension DiskCache where Key: Codable & SendableMetatype, Value: Codable & Send
   /// missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(at:coder:keyCoder:configuration:)``.
   /// - Complexity: As ``init(at:coder:keyCoder:configuration:)``.
@@ -42,7 +42,7 @@ extension DiskCache where Key: Codable & SendableMetatype, Value == Data {
   /// is missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(at:coder:keyCoder:configuration:)``.
   /// - Complexity: As ``init(at:coder:keyCoder:configuration:)``.

@@ -84,7 +84,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// What a process that was killed had not brought into the index is read from the log.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - coder: Makes bytes of values. Its format is kept in the folder: a coder of
   ///     another one is refused.
   ///   - keyCoder: Makes bytes of keys. What these are is kept, too.

@@ -5,7 +5,7 @@ extension EntryCache where Key: Codable & SendableMetatype {
   /// missing.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - valueCount: How many values each entry has, 1 to 4096.
   ///   - version: What the values mean to the program; 1 by default.
   ///   - configuration: Everything else; see there for the defaults.

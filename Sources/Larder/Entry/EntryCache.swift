@@ -50,7 +50,7 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   /// log.
   ///
   /// - Parameters:
-  ///   - location: The folder, by its path, its URL or a name: see ``StoreLocation``.
+  ///   - location: The folder, by its path, its URL or a name: see ``LarderCore/StoreLocation``.
   ///   - valueCount: How many values each entry has, 1 to 4096.
   ///   - version: What the values mean to the program, from 0 to 2³² − 1; 1 by default.
   ///   - keyCoder: Makes bytes of keys. What these are is kept in the folder.

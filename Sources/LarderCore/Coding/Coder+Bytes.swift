@@ -9,7 +9,7 @@ extension Coder where Value == Data {
   ///
   /// ```swift
   /// let log = try MessageLog(
-  ///   fileURL: url, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .data)
+  ///   at: .url(url), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .data)
   /// try log.append(Data("hello".utf8))
   /// ```
   ///

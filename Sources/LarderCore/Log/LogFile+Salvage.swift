@@ -39,11 +39,11 @@ extension LogFile {
 
   static func capacity(
     count: Int, bytes: Int, consumerSlots: Int, keepsTimes: Bool
-  ) -> UInt64? {
+  ) -> DataSize? {
     guard let count = UInt64(exactly: count), count > 0, bytes >= 0, bytes < Int.max - timeBytes,
       let slots = try? cursorSlots(consumerSlots)  // Out of range is nil, as documented.
     else { return nil }
     let capacity = larder_ring_capacity_for(count, bytes + (keepsTimes ? timeBytes : 0), slots)
-    return capacity == 0 ? nil : capacity
+    return capacity == 0 ? nil : DataSize(bytes: Int(clamping: capacity))
   }
 }

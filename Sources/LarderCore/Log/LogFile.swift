@@ -8,25 +8,21 @@ enum LogFile {
   /// What the time of a message takes: `LARDER_RING_TIME_BYTES`, whose type Swift cannot read.
   static var timeBytes: Int { 8 }
 
-  /// The path that the system knows a URL by.
-  static func path(of url: URL) throws(LarderError) -> String {
-    guard url.isFileURL else {
-      throw LarderError(.invalidArgument, "A log needs a file URL, not \(url).")
-    }
-    let path = url.path
+  static func path(of location: StoreLocation) throws(LarderError) -> String {
+    let path = try location.path(in: .applicationSupportDirectory)
     try RingHandle.validate(path: path)
     return path
   }
 
   static func options(
-    capacity: UInt64, whenFull: OverflowPolicy, format: String,
+    capacity: DataSize, whenFull: OverflowPolicy, format: String,
     configuration: MessageLogConfiguration
   ) throws(LarderError) -> RingOptions {
     let slots = try cursorSlots(configuration.consumerSlots)
     let keepsTimes = configuration.keepsTimes || configuration.maximumAge != nil
-    try validate(capacity: capacity, cursorSlots: slots, keepsTimes: keepsTimes)
     var options = RingOptions(
-      capacity: capacity, overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
+      capacity: try bytes(of: capacity, cursorSlots: slots, keepsTimes: keepsTimes),
+      overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
       contentFormat: format, syncInterval: configuration.syncInterval)
     options.syncsAtEnd = configuration.durability == .power
     options.files = configuration.files
@@ -36,19 +32,20 @@ enum LogFile {
     return options
   }
 
-  /// To the core a capacity of 0 means "the file's own", which is not what a
-  /// caller means who computed one.
-  static func validate(
-    capacity: UInt64, cursorSlots: UInt32, keepsTimes: Bool
-  ) throws(LarderError) {
+  /// Refuses capacities that no log can have. To the core one of 0 means "the file's own", which is
+  /// not what a caller means who computed one.
+  static func bytes(
+    of capacity: DataSize, cursorSlots: UInt32, keepsTimes: Bool
+  ) throws(LarderError) -> UInt64 {
     let least =
       larder_ring_minimum_capacity(cursorSlots) + (keepsTimes ? UInt64(timeBytes) : 0)
     let most = UInt64(1) << 40
-    guard (least...most).contains(capacity) else {
+    guard let bytes = UInt64(exactly: capacity.bytes), (least...most).contains(bytes) else {
       throw LarderError(
         .invalidArgument,
-        "A log has from \(least) to \(most) bytes, and not \(capacity).")
+        "A log has from \(least) to \(most) bytes, and not \(capacity.bytes).")
     }
+    return bytes
   }
 
   static func cursorSlots(_ count: Int) throws(LarderError) -> UInt32 {
@@ -71,6 +68,9 @@ enum LogFile {
     do {
       return try RingHandle(path: path, options: options)
     } catch {
+      if error.errno == ENOENT, try DiskFolder.makeParents(of: path) {
+        return try RingHandle(path: path, options: options)
+      }
       guard error.code == .configurationMismatch else { throw error }
       failure = error
     }

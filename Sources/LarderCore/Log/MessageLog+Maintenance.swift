@@ -88,7 +88,7 @@ extension MessageLog {
   /// closed needs no salvage: opening it does what is needed.
   ///
   /// ```swift
-  /// let report = try MessageLog<Data>.salvage(from: damaged, to: rescued)
+  /// let report = try MessageLog<Data>.salvage(from: .url(damaged), to: .url(rescued))
   /// print(report.intact, "messages saved,", report.lost, "lost")
   /// ```
   ///
@@ -103,7 +103,8 @@ extension MessageLog {
   ///   so, `.diskFull`, `.io`. No file is left at `target` then.
   /// - Complexity: O(size of the file).
   public static func salvage(
-    from source: URL, to target: URL, progress: ((UInt64, UInt64) -> Bool)? = nil
+    from source: StoreLocation, to target: StoreLocation,
+    progress: ((UInt64, UInt64) -> Bool)? = nil
   ) throws -> LogReport {
     try LogFile.salvage(
       from: try LogFile.path(of: source), to: try LogFile.path(of: target), progress: progress)
@@ -117,8 +118,8 @@ extension MessageLog {
   /// continues in the new one.
   ///
   /// - Parameters:
-  ///   - fileURL: The file, which nobody has open for writing.
-  ///   - maximumBytes: The size to have from now on.
+  ///   - location: The file, which nobody has open for writing.
+  ///   - capacity: The size to have from now on.
   ///   - whenFull: The policy to have from now on; nil, the default, keeps it.
   ///   - consumerSlots: The consumers to have room for; nil, the default, keeps
   ///     their number.
@@ -130,17 +131,17 @@ extension MessageLog {
   ///   `.diskFull`, and as ``init(readingFrom:coder:)``.
   /// - Complexity: O(size of both files). One sync of the device.
   public static func resize(
-    fileURL: URL, toMaximumBytes maximumBytes: UInt64, whenFull: OverflowPolicy? = nil,
+    at location: StoreLocation, to capacity: DataSize, whenFull: OverflowPolicy? = nil,
     consumerSlots: Int? = nil, keepsTimes: Bool = false, trustsOtherUsers: Bool = false
   ) throws {
-    let path = try LogFile.path(of: fileURL)
+    let path = try LogFile.path(of: location)
     let current = try RingHandle(path: path, options: RingOptions(readOnly: true, existing: true))
     let statistics = try current.statistics()
     let slots = try LogFile.cursorSlots(consumerSlots ?? statistics.consumerSlots)
     let keepsTimes = keepsTimes || statistics.keepsTimes
-    try LogFile.validate(capacity: maximumBytes, cursorSlots: slots, keepsTimes: keepsTimes)
     var options = RingOptions(
-      capacity: maximumBytes, overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
+      capacity: try LogFile.bytes(of: capacity, cursorSlots: slots, keepsTimes: keepsTimes),
+      overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
       cursorSlots: slots, contentFormat: statistics.format)
     options.keepsTimes = keepsTimes
     options.trustsOtherUsers = trustsOtherUsers
@@ -155,12 +156,12 @@ extension MessageLog {
   ///   - bytes: The size of each when encoded; 0 or more.
   ///   - consumerSlots: As in the configuration; 8 by default.
   ///   - keepsTimes: As in the configuration; false by default.
-  /// - Returns: Bytes for `maximumBytes`; nil if no log can be that large, or for
+  /// - Returns: The capacity; nil if no log can be that large, or for
   ///   numbers that are too small.
   /// - Complexity: O(1).
-  public static func maximumBytes(
+  public static func capacity(
     forMessages count: Int, ofSize bytes: Int, consumerSlots: Int = 8, keepsTimes: Bool = false
-  ) -> UInt64? {
+  ) -> DataSize? {
     LogFile.capacity(
       count: count, bytes: bytes, consumerSlots: consumerSlots, keepsTimes: keepsTimes)
   }

@@ -42,7 +42,7 @@ extension MessageLog {
   /// first message of the new log. Numbers of the old one cannot be acknowledged in it. Resuming a
   /// log that is not suspended is harmless.
   ///
-  /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``, `.busy` for
+  /// - Throws: As ``init(at:capacity:whenFull:coder:configuration:)``, `.busy` for
   ///   example; `.replaced` if another log has its name by now. The log stays suspended then,
   ///   and can be resumed later. `.closed`.
   /// - Complexity: As opening.

@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// ```swift
 /// let log = try MessageLog(
-///   fileURL: url, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .string)
+///   at: .named("events"), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .string)
 /// try log.append("started")
 /// for entry in log.entries {
 ///   print(entry.sequence, try entry.message)
@@ -41,7 +41,7 @@ public import Foundation
 /// was appended, with everything that was synced: see ``Durability``. Damage
 /// costs the messages it hit, and is counted; nothing is ever wiped.
 public final class MessageLog<Message: Sendable>: Sendable {
-  /// The log's file.
+  /// The log's file, by a path from the root on.
   public let fileURL: URL
 
   let handle: RingHandle
@@ -57,8 +57,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// Appends come through another log, so that ``signal`` tells nothing.
   let isReader: Bool
 
-  /// Opens a log for reading and writing, and creates its file if it is missing
-  /// or empty.
+  /// Opens a log for reading and writing, and creates its file, and the folders above it, if they
+  /// are missing, or the file is empty.
   ///
   /// The whole file is reserved on the disk when it is created, so a full disk is
   /// an error here and not later. An existing file of another capacity or policy
@@ -66,9 +66,9 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// says.
   ///
   /// - Parameters:
-  ///   - fileURL: The file. Its directory has to exist.
-  ///   - maximumBytes: The size of the file, which is all the log ever takes:
-  ///     up to 1 TiB. See ``maximumBytes(forMessages:ofSize:consumerSlots:keepsTimes:)``.
+  ///   - location: The file.
+  ///   - capacity: The size of the file, which is all the log ever takes:
+  ///     up to 1 TiB. See ``capacity(forMessages:ofSize:consumerSlots:keepsTimes:)``.
   ///   - whenFull: What a full log does with one more message.
   ///   - coder: Makes bytes of messages and messages of bytes.
   ///   - configuration: Everything else; see there for the defaults.
@@ -82,19 +82,19 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// - Complexity: O(1) in the same start of the machine, also after a `kill`; after
   ///   a new start O(1) for a log that was closed at `.power`, else O(capacity).
   public init(
-    fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy, coder: Coder<Message>,
-    configuration: MessageLogConfiguration = .init()
+    at location: StoreLocation, capacity: DataSize, whenFull: OverflowPolicy,
+    coder: Coder<Message>, configuration: MessageLogConfiguration = .init()
   ) throws {
-    let path = try LogFile.path(of: fileURL)
+    let path = try LogFile.path(of: location)
     let options = try LogFile.options(
-      capacity: maximumBytes, whenFull: whenFull, format: coder.format,
+      capacity: capacity, whenFull: whenFull, format: coder.format,
       configuration: configuration)
     var mismatch: LarderError?
     self.handle = try LogFile.open(
       path, options, onMismatch: configuration.onMismatch, mismatch: &mismatch)
     self.mismatch = mismatch
     self.isReader = mismatch != nil
-    self.fileURL = fileURL
+    self.fileURL = URL(fileURLWithPath: path, isDirectory: false).absoluteURL
     self.coder = coder
     self.durability = configuration.durability
   }
@@ -110,21 +110,21 @@ public final class MessageLog<Message: Sendable>: Sendable {
   /// message.
   ///
   /// - Parameters:
-  ///   - fileURL: The file.
+  ///   - location: The file.
   ///   - coder: Makes messages of bytes.
   /// - Throws: `.io` with errno `ENOENT` if the file is missing;
   ///   `.configurationMismatch` (another coder's messages),
   ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.io`.
   /// - Complexity: O(1) for a log that was closed or is being written, O(capacity)
   ///   for one that a crash left open.
-  public init(readingFrom fileURL: URL, coder: Coder<Message>) throws {
-    let path = try LogFile.path(of: fileURL)
+  public init(readingFrom location: StoreLocation, coder: Coder<Message>) throws {
+    let path = try LogFile.path(of: location)
     self.handle = try RingHandle(
       path: path,
       options: RingOptions(readOnly: true, existing: true, contentFormat: coder.format))
     self.mismatch = nil
     self.isReader = true
-    self.fileURL = fileURL
+    self.fileURL = URL(fileURLWithPath: path, isDirectory: false).absoluteURL
     self.coder = coder
     self.durability = .process
   }
@@ -197,27 +197,27 @@ extension MessageLog where Message: Codable {
   /// Opens a log of `Codable` messages for reading and writing.
   ///
   /// - Parameters:
-  ///   - fileURL: The file. Its directory has to exist.
-  ///   - maximumBytes: The size of the file, which is all the log ever takes.
+  ///   - location: The file.
+  ///   - capacity: The size of the file, which is all the log ever takes.
   ///   - whenFull: What a full log does with one more message.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
-  /// - Complexity: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
+  /// - Throws: As ``init(at:capacity:whenFull:coder:configuration:)``.
+  /// - Complexity: As ``init(at:capacity:whenFull:coder:configuration:)``.
   public convenience init(
-    fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy,
+    at location: StoreLocation, capacity: DataSize, whenFull: OverflowPolicy,
     configuration: MessageLogConfiguration = .init()
   ) throws {
     try self.init(
-      fileURL: fileURL, maximumBytes: maximumBytes, whenFull: whenFull, coder: .cbor,
+      at: location, capacity: capacity, whenFull: whenFull, coder: .cbor,
       configuration: configuration)
   }
 
   /// Opens an existing log of `Codable` messages for reading only.
   ///
-  /// - Parameter fileURL: The file.
+  /// - Parameter location: The file.
   /// - Throws: As ``init(readingFrom:coder:)``.
   /// - Complexity: As ``init(readingFrom:coder:)``.
-  public convenience init(readingFrom fileURL: URL) throws {
-    try self.init(readingFrom: fileURL, coder: .cbor)
+  public convenience init(readingFrom location: StoreLocation) throws {
+    try self.init(readingFrom: location, coder: .cbor)
   }
 }

@@ -7,7 +7,7 @@
 /// configuration.durability = .power
 /// configuration.maximumAge = .seconds(86_400)
 /// let log = try MessageLog(
-///   fileURL: url, maximumBytes: 1 << 20, whenFull: .refuse, coder: .string,
+///   at: .url(url), capacity: 1.megabytes, whenFull: .refuse, coder: .string,
 ///   configuration: configuration)
 /// ```
 public struct MessageLogConfiguration: Sendable, Hashable {

@@ -24,7 +24,7 @@ enum DemoConsumer {
   }
 
   private static func open(_ file: URL) throws -> MessageLog<Data> {
-    try MessageLog(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse, coder: .data)
+    try MessageLog(at: .url(file), capacity: 1.megabytes, whenFull: .refuse, coder: .data)
   }
 
   /// Reads and acknowledges up to message `last`.

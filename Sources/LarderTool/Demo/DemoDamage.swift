@@ -13,7 +13,7 @@ enum DemoDamage {
       "A log of \(Quantity.count(count)) messages, and a bit of one of them flips on the disk.")
     let file = tour.file("damage.larder")
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 4 << 20, whenFull: .overwriteOldest, coder: .data)
+      at: .url(file), capacity: 4.megabytes, whenFull: .overwriteOldest, coder: .data)
     try log.append(contentsOf: (1...count).map { DemoMessage.make($0) })
     try log.close()
 
@@ -29,7 +29,7 @@ enum DemoDamage {
       "flipped a bit of byte \(Quantity.count(offset)), in message \(Quantity.count(victim))")
 
     let reopened = try MessageLog(
-      fileURL: file, maximumBytes: 4 << 20, whenFull: .overwriteOldest, coder: .data)
+      at: .url(file), capacity: 4.megabytes, whenFull: .overwriteOldest, coder: .data)
     let (missing, lost, isEqual) = try read(reopened)
     try tour.claim(
       missing == [victim] && isEqual,

@@ -13,7 +13,7 @@ enum DemoFollow {
     tour.explain("This process appends, and  larder log tail -f  reads along in another one.")
     let file = tour.file("follow.larder")
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 16 << 20, whenFull: .refuse, coder: .data)
+      at: .url(file), capacity: 16.megabytes, whenFull: .refuse, coder: .data)
     try log.append(DemoMessage.make(1))
     let child = try ChildProcess(["log", "tail", "-n", "1", "-f", file.path])
     var lines = Lines(child)

@@ -10,15 +10,16 @@ enum DemoFull {
   static func run(_ tour: Tour) throws {
     try tour.heading("A full log")
     guard
-      let size = MessageLog<Data>.maximumBytes(forMessages: count, ofSize: DemoMessage.size)
+      let size = MessageLog<Data>.capacity(forMessages: count, ofSize: DemoMessage.size)
     else {
       return try tour.claim(false, "There is a size for \(count) messages.")
     }
     tour.explain(
-      "A file of \(Quantity.bytes(size)), made for \(Quantity.count(count)) messages, gets 3,500.")
+      "A file of \(Quantity.bytes(UInt64(size.bytes))), made for \(Quantity.count(count)) messages, gets 3,500."
+    )
     let file = tour.file("full.larder")
     let log = try MessageLog(
-      fileURL: file, maximumBytes: size, whenFull: .overwriteOldest, coder: .data)
+      at: .url(file), capacity: size, whenFull: .overwriteOldest, coder: .data)
     for number in 1...3_500 { try log.append(DemoMessage.make(UInt64(number))) }
     let sequences = log.entries.map(\.sequence)
     try tour.claim(
@@ -28,7 +29,7 @@ enum DemoFull {
     try log.close()
 
     let refusing = try MessageLog(
-      fileURL: tour.file("refusing.larder"), maximumBytes: size, whenFull: .refuse, coder: .data)
+      at: .url(tour.file("refusing.larder")), capacity: size, whenFull: .refuse, coder: .data)
     for number in 1...count { try refusing.append(DemoMessage.make(UInt64(number))) }
     var refusal: LarderError?
     do {

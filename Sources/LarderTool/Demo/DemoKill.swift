@@ -9,7 +9,7 @@ enum DemoKill {
 
   /// The log as the demo and the process that is killed both open it.
   static func open(_ file: URL) throws -> MessageLog<Data> {
-    try MessageLog(fileURL: file, maximumBytes: 64 << 20, whenFull: .overwriteOldest, coder: .data)
+    try MessageLog(at: .url(file), capacity: 64.megabytes, whenFull: .overwriteOldest, coder: .data)
   }
 
   static func run(_ tour: Tour) throws {

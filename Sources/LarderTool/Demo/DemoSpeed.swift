@@ -19,7 +19,7 @@ enum DemoSpeed {
   /// What appending costs a log that has been running for a while.
   private static func runFull(_ tour: Tour, _ messages: [Data]) throws {
     let log = try MessageLog(
-      fileURL: tour.file("small.larder"), maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      at: .url(tour.file("small.larder")), capacity: 1.megabytes, whenFull: .overwriteOldest,
       coder: .data)
     try append(messages, to: log)
     try measure(tour, "append to a full log of 1 MiB") { try append(messages, to: log) }
@@ -35,7 +35,7 @@ enum DemoSpeed {
   private static func runNew(_ tour: Tour, _ messages: [Data]) throws {
     let file = tour.file("new.larder")
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 128 << 20, whenFull: .refuse, coder: .data)
+      at: .url(file), capacity: 128.megabytes, whenFull: .refuse, coder: .data)
     try measure(tour, "append to a new file         ") { try append(messages, to: log) }
     var expected: UInt64 = 1
     var areEqual = true
@@ -55,7 +55,7 @@ enum DemoSpeed {
     try log.close()
     let clock = ContinuousClock()
     let opening = try clock.measure {
-      _ = try MessageLog(readingFrom: file, coder: .data).count
+      _ = try MessageLog(readingFrom: .url(file), coder: .data).count
     }
     tour.show("opening that log again takes \(tour.time(opening)), however full it is")
     try FileManager.default.removeItem(at: file)

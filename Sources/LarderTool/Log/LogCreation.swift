@@ -31,7 +31,7 @@ enum LogCreation {
       // Open files have no need of their names.
       defer { try? files.removeItem(at: folder) }
       let copy = folder.appendingPathComponent("log", isDirectory: false)
-      _ = try MessageLog<Data>.salvage(from: URL(fileURLWithPath: path), to: copy)
+      _ = try MessageLog<Data>.salvage(from: .path(path), to: .url(copy))
       return Reading(
         ring: try RingHandle(path: copy.path, options: RingOptions(readOnly: true)), damage: damage)
     }

@@ -56,7 +56,7 @@ struct LogResize: ParsableCommand {
     let before = try LogCreation.read(file).statistics()
     let whenFull = policy.map { $0.isOverwriting ? OverflowPolicy.overwriteOldest : .refuse }
     try MessageLog<Data>.resize(
-      fileURL: URL(fileURLWithPath: file), toMaximumBytes: capacity?.bytes ?? before.capacity,
+      at: .path(file), to: DataSize(bytes: Int(clamping: capacity?.bytes ?? before.capacity)),
       whenFull: whenFull, keepsTimes: timestamps, trustsOtherUsers: others.areTrusted)
     guard !quiet else { return }
     let after = try LogCreation.read(file).statistics()

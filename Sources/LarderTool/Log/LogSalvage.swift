@@ -37,7 +37,7 @@ struct LogSalvage: ParsableCommand {
     let report: LogReport
     do {
       report = try MessageLog<Data>.salvage(
-        from: URL(fileURLWithPath: source), to: URL(fileURLWithPath: target)
+        from: .path(source), to: .path(target)
       ) { done, total in
         if progress.isDue {
           progress.draw(

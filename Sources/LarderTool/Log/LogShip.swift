@@ -104,7 +104,7 @@
       try StandardStreams.requireOutput(outside: file)
       // The bytes as they are, whatever coder made them.
       let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
-      let log = try MessageLog(readingFrom: URL(fileURLWithPath: file), coder: coder)
+      let log = try MessageLog(readingFrom: .path(file), coder: coder)
       let created = try log.created
       let shipper = try shipper(of: log)
       let ticker = progress ? ProgressTicker { text(shipper.statistics) } : nil

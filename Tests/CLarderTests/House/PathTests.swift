@@ -13,7 +13,6 @@ struct PathTests {
     "Store/StoreHandle.swift": "opens",
     "Store/StoreHandle+Maintenance.swift": "opens again, after it was compared",
     "Cache/HotKeys/HotKeyFile.swift": "makes a ring, which is opened by its path, likewise",
-    "Disk/DiskFolder.swift": "names a folder that is to be opened",
   ]
 
   @Test func aHandleDoesNotGoByItsPathAgain() {

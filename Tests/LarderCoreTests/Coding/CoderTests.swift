@@ -211,7 +211,7 @@ import Testing
       #expect(try coder.decode(coder.encode("text")) == "text")
       let code = errorCode {
         let log = try MessageLog(
-          fileURL: directory.file("\(index)"), maximumBytes: 4096, whenFull: .refuse, coder: coder)
+          at: .url(directory.file("\(index)")), capacity: 4096, whenFull: .refuse, coder: coder)
         try log.append("text")
       }
       #expect(code == (isValid ? nil : .invalidArgument), "\(format)")

@@ -57,11 +57,11 @@ import Testing
     let file = directory.file("a.larder")
     do {
       let log = try MessageLog(
-        fileURL: file, maximumBytes: 4096, whenFull: .refuse, coder: Coder<Event>.binaryPlist)
+        at: .url(file), capacity: 4096, whenFull: .refuse, coder: Coder<Event>.binaryPlist)
       try log.append(event)
       #expect(try log.messages() == [event])
     }
-    let code = errorCode { try MessageLog(readingFrom: file, coder: Coder<Event>.json) }
+    let code = errorCode { try MessageLog(readingFrom: .url(file), coder: Coder<Event>.json) }
     #expect(code == .configurationMismatch)
   }
 }

@@ -16,11 +16,11 @@ struct LogFixture {
 
   /// A log of text.
   func open(
-    _ bytes: UInt64, _ whenFull: OverflowPolicy = .overwriteOldest,
+    _ bytes: Int, _ whenFull: OverflowPolicy = .overwriteOldest,
     _ configuration: MessageLogConfiguration = .init()
   ) throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: url, maximumBytes: bytes, whenFull: whenFull, coder: .string,
+      at: .url(url), capacity: DataSize(bytes: bytes), whenFull: whenFull, coder: .string,
       configuration: configuration)
   }
 
@@ -32,15 +32,15 @@ struct LogFixture {
   }
 
   func reader() throws -> MessageLog<String> {
-    try MessageLog(readingFrom: url, coder: .string)
+    try MessageLog(readingFrom: .url(url), coder: .string)
   }
 
   /// The size of the file that holds exactly so many messages of one size.
-  func capacity(_ count: Int, ofSize size: Int = 8) throws -> UInt64 {
+  func capacity(_ count: Int, ofSize size: Int = 8) throws -> Int {
     guard
-      let bytes = MessageLog<String>.maximumBytes(forMessages: count, ofSize: size)
+      let capacity = MessageLog<String>.capacity(forMessages: count, ofSize: size)
     else { throw LarderError(.invalidArgument, "No log holds \(count) messages.") }
-    return bytes
+    return capacity.bytes
   }
 }
 

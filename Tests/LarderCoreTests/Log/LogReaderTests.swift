@@ -54,7 +54,7 @@ import Testing
     var random = SeededGenerator(seed: 7)
     let fixture = try LogFixture()
     let log = try MessageLog<Data>(
-      fileURL: fixture.url, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .data)
+      at: .url(fixture.url), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .data)
     for round in 0..<60 {
       let comment: Comment = "seed \(random.seed), round \(round)"
       for _ in 0..<200 {

@@ -29,7 +29,7 @@ import Testing
 
   private func openPicky() throws -> MessageLog<Int> {
     try MessageLog(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: picky)
+      at: .url(fixture.url), capacity: 4096, whenFull: .overwriteOldest, coder: picky)
   }
 
   /// Appends to a log of its own kind while it is being encoded.
@@ -54,7 +54,7 @@ import Testing
 
   @Test func aMessageThatIsLoggedWhileAnotherIsEncodedComesFirst() throws {
     let log = try MessageLog<Talkative>(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest)
+      at: .url(fixture.url), capacity: 4096, whenFull: .overwriteOldest)
     Talkative.use(log)
     defer { Talkative.use(nil) }
     #expect(try log.append(Talkative("outer")) == 2)
@@ -122,7 +122,7 @@ import Testing
     let coder = Coder<Int>(
       encode: { _ in throw LarderError(.remote, "No.") }, decode: { $0.count })
     let log = try MessageLog(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .refuse, coder: coder)
+      at: .url(fixture.url), capacity: 4096, whenFull: .refuse, coder: coder)
     #expect(errorCode { try log.append(1) } == .remote)
   }
 
@@ -137,16 +137,16 @@ import Testing
       id: 1, level: "info", date: Date(timeIntervalSinceReferenceDate: 1234.5), value: 0.1)
     do {
       let log = try MessageLog<Event>(
-        fileURL: fixture.url, maximumBytes: 4096, whenFull: .refuse)
+        at: .url(fixture.url), capacity: 4096, whenFull: .refuse)
       try log.append(event)
     }
-    #expect(try MessageLog<Event>(readingFrom: fixture.url).messages() == [event])
+    #expect(try MessageLog<Event>(readingFrom: .url(fixture.url)).messages() == [event])
   }
 
   @Test func dataWithACoderOfItsOwnGoesThroughThatCoder() throws {
     let mirrored = Coder<Data>(encode: { Data($0.reversed()) }, decode: { Data($0.reversed()) })
     let log = try MessageLog(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .refuse, coder: mirrored)
+      at: .url(fixture.url), capacity: 4096, whenFull: .refuse, coder: mirrored)
     try log.append(Data([1, 2, 3]))
     #expect(try log.messages() == [Data([1, 2, 3])])
     try log.forEachMessageBytes { _, bytes in #expect(Array(bytes) == [3, 2, 1]) }
@@ -155,7 +155,7 @@ import Testing
   @Test func dataIsGivenOutWithIndicesFromZeroAndCanBeChanged() throws {
     let url = fixture.url
     let log = try MessageLog<Data>(
-      fileURL: url, maximumBytes: 1 << 16, whenFull: .refuse, coder: .data)
+      at: .url(url), capacity: 64.kilobytes, whenFull: .refuse, coder: .data)
     let sizes = [0, 1, 14, 15, 100, 5000]
     try log.append(contentsOf: sizes.map { Data(repeating: 7, count: $0) })
     // A slice goes in as what it shows.
@@ -198,7 +198,7 @@ import Testing
 
   @Test func dataLogWithPowerDurabilitySyncsToo() throws {
     let log = try MessageLog<Data>(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .refuse, coder: .data,
+      at: .url(fixture.url), capacity: 4096, whenFull: .refuse, coder: .data,
       configuration: MessageLogConfiguration(durability: .power, syncInterval: nil))
     try log.append(Data([1]))
     #expect(try log.statistics.syncedSequence == 1)

@@ -200,7 +200,7 @@ struct MessageLogFollowerTests {
     let plain = Coder<String>(
       encode: { $0.data(using: .isoLatin1) ?? Data() }, decode: { _ in "" })
     let writer = try MessageLog(
-      fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: plain)
+      at: .url(fixture.url), capacity: 4096, whenFull: .overwriteOldest, coder: plain)
     try writer.append("\u{FF}")
     try writer.append("fine")
     try await writer.close()

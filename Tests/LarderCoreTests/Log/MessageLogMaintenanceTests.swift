@@ -35,7 +35,7 @@ import Testing
       try log.consumer(named: "c").acknowledge(through: 5)
     }
     let large = try fixture.capacity(20)
-    try MessageLog<String>.resize(fileURL: fixture.url, toMaximumBytes: large)
+    try MessageLog<String>.resize(at: .url(fixture.url), to: DataSize(bytes: large))
     do {
       let log = try fixture.open(large)
       #expect(try log.isWritable)
@@ -44,7 +44,7 @@ import Testing
       #expect(try log.append(text(13)) == 13)
     }
     let small = try fixture.capacity(4)
-    try MessageLog<String>.resize(fileURL: fixture.url, toMaximumBytes: small)
+    try MessageLog<String>.resize(at: .url(fixture.url), to: DataSize(bytes: small))
     let log = try fixture.open(small)
     #expect(log.entries.map(\.sequence) == [10, 11, 12, 13])
     #expect(try log.messages() == texts(10...13))
@@ -54,7 +54,7 @@ import Testing
   @Test func resizingCanChangePolicyAndSlots() throws {
     try fixture.open(holding: 3).append(text(1))
     try MessageLog<String>.resize(
-      fileURL: fixture.url, toMaximumBytes: 1 << 16, whenFull: .refuse, consumerSlots: 100)
+      at: .url(fixture.url), to: 64.kilobytes, whenFull: .refuse, consumerSlots: 100)
     let log = try fixture.open(1 << 16, .refuse)
     #expect(try log.isWritable)
     #expect(try log.statistics.consumerSlots == 100)
@@ -63,14 +63,16 @@ import Testing
 
   @Test func resizingWhatIsOpenMissingOrTooSmallFailsAndChangesNothing() throws {
     let url = fixture.url
-    #expect(errorCode { try MessageLog<Data>.resize(fileURL: url, toMaximumBytes: 4096) } == .io)
+    #expect(errorCode { try MessageLog<Data>.resize(at: .url(url), to: 4096) } == .io)
     #expect(try fixture.directory.names == [])
     let log = try fixture.open(holding: 3)
     try log.append(text(1))
     #expect(
-      errorCode { try MessageLog<Data>.resize(fileURL: url, toMaximumBytes: 4096) } == .busy)
-    for bytes in [UInt64(0), 63, .max] {
-      let code = errorCode { try MessageLog<Data>.resize(fileURL: url, toMaximumBytes: bytes) }
+      errorCode { try MessageLog<Data>.resize(at: .url(url), to: 4096) } == .busy)
+    for bytes in [-1, 0, 63, .max] {
+      let code = errorCode {
+        try MessageLog<Data>.resize(at: .url(url), to: DataSize(bytes: bytes))
+      }
       #expect(code == .invalidArgument)
     }
     #expect(try log.messages() == [text(1)])
@@ -108,11 +110,11 @@ import Testing
     try overwrite(from: 0, with: Data(repeating: 0xAA, count: 64))
     let before = try Data(contentsOf: fixture.url)
     let target = fixture.directory.file("saved.larder")
-    let report = try MessageLog<String>.salvage(from: fixture.url, to: target)
+    let report = try MessageLog<String>.salvage(from: .url(fixture.url), to: .url(target))
     #expect(report.intact == 99)
     #expect(report.isHeaderDamaged)
     #expect(!report.isIntact)
-    let log = try MessageLog<String>(readingFrom: target, coder: .string)
+    let log = try MessageLog<String>(readingFrom: .url(target), coder: .string)
     #expect(try log.messages() == texts(51...76) + texts(78...150))
     #expect(log.entries.first { _ in true }?.sequence == 51)
     #expect(try log.consumer(named: "c").acknowledged == 60)
@@ -123,7 +125,8 @@ import Testing
     try Data(repeating: 1, count: 5000).write(to: fixture.url)
     let target = fixture.directory.file("saved.larder")
     #expect(
-      errorCode { try MessageLog<Data>.salvage(from: fixture.url, to: target) } == .notALarderFile)
+      errorCode { try MessageLog<Data>.salvage(from: .url(fixture.url), to: .url(target)) }
+        == .notALarderFile)
     #expect(try fixture.directory.names == ["log.larder"])
   }
 
@@ -131,7 +134,7 @@ import Testing
     try fixture.open(holding: 3).append(text(1))
     try Data(contentsOf: fixture.url).prefix(600).write(to: fixture.url)
     let target = fixture.directory.file("saved.larder")
-    let failure = error { try MessageLog<Data>.salvage(from: fixture.url, to: target) }
+    let failure = error { try MessageLog<Data>.salvage(from: .url(fixture.url), to: .url(target)) }
     #expect(failure?.code == .damaged)
     #expect(failure?.message.contains("ends inside its header") == true)
     #expect(try fixture.directory.names == ["log.larder"])
@@ -139,7 +142,9 @@ import Testing
 
   @Test func salvageNeverWritesOverAFile() throws {
     try fixture.open(holding: 3).append(text(1))
-    let error = error { try MessageLog<Data>.salvage(from: fixture.url, to: fixture.url) }
+    let error = error {
+      try MessageLog<Data>.salvage(from: .url(fixture.url), to: .url(fixture.url))
+    }
     #expect(error?.code == .io)
     #expect(error?.errno == EEXIST)
     #expect(try fixture.open(holding: 3).messages() == [text(1)])
@@ -151,7 +156,7 @@ import Testing
     let target = fixture.directory.file("saved.larder")
     var told: [UInt64] = []
     #expect(throws: CancellationError.self) {
-      try MessageLog<Data>.salvage(from: fixture.url, to: target) { done, total in
+      try MessageLog<Data>.salvage(from: .url(fixture.url), to: .url(target)) { done, total in
         told.append(done)
         #expect(done <= total)
         return told.count < 2
@@ -170,7 +175,7 @@ import Testing
     try Data(contentsOf: fixture.url).write(to: copy)
     let bytes = try fixture.capacity(10)
     let other = try MessageLog<String>(
-      fileURL: copy, maximumBytes: bytes, whenFull: .overwriteOldest, coder: .string)
+      at: .url(copy), capacity: DataSize(bytes: bytes), whenFull: .overwriteOldest, coder: .string)
     #expect(try other.messages() == texts(5...14))
     let report = try other.recovery
     #expect(!report.wasClosed)
@@ -224,13 +229,13 @@ import Testing
       #expect(errorCode { try log.append(message) } == .full)
     }
     typealias Log = MessageLog<Data>
-    #expect(Log.maximumBytes(forMessages: 0, ofSize: 1) == nil)
-    #expect(Log.maximumBytes(forMessages: -1, ofSize: 1) == nil)
-    #expect(Log.maximumBytes(forMessages: 1, ofSize: -1) == nil)
-    #expect(Log.maximumBytes(forMessages: 1, ofSize: 1, consumerSlots: -1) == nil)
-    #expect(Log.maximumBytes(forMessages: .max, ofSize: .max) == nil)
-    #expect(Log.maximumBytes(forMessages: 1, ofSize: 0x7FFF_F001) == nil)
-    #expect(Log.maximumBytes(forMessages: 1, ofSize: 0x7FFF_F000) != nil)
+    #expect(Log.capacity(forMessages: 0, ofSize: 1) == nil)
+    #expect(Log.capacity(forMessages: -1, ofSize: 1) == nil)
+    #expect(Log.capacity(forMessages: 1, ofSize: -1) == nil)
+    #expect(Log.capacity(forMessages: 1, ofSize: 1, consumerSlots: -1) == nil)
+    #expect(Log.capacity(forMessages: .max, ofSize: .max) == nil)
+    #expect(Log.capacity(forMessages: 1, ofSize: 0x7FFF_F001) == nil)
+    #expect(Log.capacity(forMessages: 1, ofSize: 0x7FFF_F000) != nil)
   }
 
   // MARK: - Helpers

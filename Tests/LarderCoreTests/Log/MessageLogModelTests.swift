@@ -51,7 +51,9 @@ import Testing
   private func open(
     _ fixture: LogFixture, _ bytes: UInt64, _ whenFull: OverflowPolicy
   ) throws -> MessageLog<Data> {
-    try MessageLog(fileURL: fixture.url, maximumBytes: bytes, whenFull: whenFull, coder: .data)
+    try MessageLog(
+      at: .url(fixture.url), capacity: DataSize(bytes: Int(bytes)), whenFull: whenFull, coder: .data
+    )
   }
 
   /// Mostly small, sometimes none, sometimes as large as the file or larger.

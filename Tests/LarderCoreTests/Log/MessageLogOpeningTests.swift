@@ -13,8 +13,8 @@ import Testing
 
   // MARK: - Arguments
 
-  @Test(arguments: [UInt64(0), 1, 63, 64, 127, 1 << 41, .max])
-  func capacityOutOfRangeIsAnInvalidArgumentThatNamesTheRange(bytes: UInt64) throws {
+  @Test(arguments: [-1, 0, 1, 63, 64, 127, 1 << 41, .max])
+  func capacityOutOfRangeIsAnInvalidArgumentThatNamesTheRange(bytes: Int) throws {
     let error = error { try fixture.open(bytes) }
     #expect(error?.code == .invalidArgument)
     #expect(error?.message.contains(" \(bytes).") == true)
@@ -46,11 +46,12 @@ import Testing
     for coder in [long, blank] {
       let code = errorCode {
         try MessageLog(
-          fileURL: fixture.url, maximumBytes: 4096, whenFull: .refuse, coder: coder)
+          at: .url(fixture.url), capacity: 4096, whenFull: .refuse, coder: coder)
       }
       #expect(code == .invalidArgument)
       #expect(
-        errorCode { try MessageLog(readingFrom: fixture.url, coder: coder) } == .invalidArgument)
+        errorCode { try MessageLog(readingFrom: .url(fixture.url), coder: coder) }
+          == .invalidArgument)
     }
     #expect(try fixture.directory.names == [])
   }
@@ -67,27 +68,68 @@ import Testing
   @Test func urlThatIsNoFileIsAnInvalidArgument() throws {
     let url = try #require(URL(string: "https://example.org/a"))
     let code = errorCode {
-      try MessageLog<String>(fileURL: url, maximumBytes: 4096, whenFull: .refuse, coder: .string)
+      try MessageLog<String>(at: .url(url), capacity: 4096, whenFull: .refuse, coder: .string)
     }
     #expect(code == .invalidArgument)
-    #expect(errorCode { try MessageLog(readingFrom: url, coder: .string) } == .invalidArgument)
+    #expect(
+      errorCode { try MessageLog(readingFrom: .url(url), coder: .string) } == .invalidArgument)
   }
 
   @Test func directoryOrMissingDirectoryInPlaceOfTheFileIsAnIOErrorWithItsNumber() throws {
     let directory = error {
       try MessageLog<String>(
-        fileURL: fixture.directory.url, maximumBytes: 4096, whenFull: .refuse, coder: .string)
+        at: .url(fixture.directory.url), capacity: 4096, whenFull: .refuse, coder: .string)
     }
     #expect(directory?.code == .io)
     #expect(directory?.errno == EISDIR)
     let missing = error {
-      try MessageLog<String>(
-        fileURL: fixture.directory.file("no/where"), maximumBytes: 4096, whenFull: .refuse,
-        coder: .string)
+      try MessageLog<String>(readingFrom: .url(fixture.directory.file("no/where")), coder: .string)
     }
     #expect(missing?.code == .io)
     #expect(missing?.errno == ENOENT)
     #expect(missing?.message.contains("no/where") == true)
+    #expect(!FileManager.default.fileExists(atPath: fixture.directory.file("no").path))
+  }
+
+  // MARK: - Locations
+
+  private func openString(at location: StoreLocation) throws -> MessageLog<String> {
+    try MessageLog(at: location, capacity: 4.kilobytes, whenFull: .refuse, coder: .string)
+  }
+
+  @Test func theFoldersAboveAreMade() throws {
+    let url = fixture.directory.file("a/50% b/log")
+    try openString(at: .url(url)).append("one")
+    #expect(try MessageLog(readingFrom: .path(url.path), coder: .string).messages() == ["one"])
+    try Data("mine".utf8).write(to: fixture.directory.file("file"))
+    let inside = fixture.directory.file("file/b/log")
+    #expect(errorCode { try openString(at: .url(inside)) } == .io)
+  }
+
+  @Test func aNamedLogIsInTheProgramsFolder() throws {
+    let name = "larder-test-\(UUID().uuidString)"
+    let log = try openString(at: .named(name))
+    defer { try? FileManager.default.removeItem(at: log.fileURL) }
+    let support = try FileManager.default.url(
+      for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: false)
+    #expect(log.fileURL.path == support.path + "/" + DiskFolder.program + "/" + name)
+    try log.append("one")
+    #expect(try MessageLog(readingFrom: .named(name), coder: .string).messages() == ["one"])
+    for name in ["", "a/b", "..", "a\0b"] {
+      #expect(errorCode { try openString(at: .named(name)) } == .invalidArgument)
+    }
+  }
+
+  @Test func aRelativePathBeginsWhereTheProcessIs() throws {
+    let here = FileManager.default.currentDirectoryPath
+    // The way up, and down again, is as good as any other path.
+    let path = String(repeating: "../", count: 40) + fixture.url.path.dropFirst()
+    let log = try openString(at: .path(path))
+    #expect(log.fileURL.path.hasPrefix(here + "/../"))
+    try log.append("one")
+    #expect(try fixture.reader().messages() == ["one"])
+    #expect(errorCode { try openString(at: "") } == .invalidArgument)
+    #expect(errorCode { try openString(at: .path("a\0b")) } == .invalidArgument)
   }
 
   // MARK: - Two writers
@@ -284,7 +326,7 @@ import Testing
     {
       let error = error {
         try MessageLog<Data>(
-          fileURL: url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: .data,
+          at: .url(url), capacity: 4096, whenFull: .overwriteOldest, coder: .data,
           configuration: .init(onMismatch: onMismatch))
       }
       #expect(error?.code == .configurationMismatch)
@@ -292,14 +334,14 @@ import Testing
       #expect(error?.message.contains("\"data\"") == true)
     }
     #expect(
-      errorCode { try MessageLog<[String]>(readingFrom: url) } == .configurationMismatch)
+      errorCode { try MessageLog<[String]>(readingFrom: .url(url)) } == .configurationMismatch)
     #expect(try fixture.open(4096).messages() == ["text"])
   }
 
   @Test func coderWithoutAFormatReadsEveryFile() throws {
     try fixture.open(4096).append("text")
     let coder = Coder<Int>(encode: { Data(count: $0) }, decode: { $0.count })
-    let log = try MessageLog(readingFrom: fixture.url, coder: coder)
+    let log = try MessageLog(readingFrom: .url(fixture.url), coder: coder)
     #expect(try log.messages() == [4])
     #expect(try log.statistics.format == "utf8")
   }
@@ -339,7 +381,7 @@ import Testing
     #expect(error?.code == .untrusted)
     #expect(error?.message.contains("every user may write") == true)
     #expect(
-      errorCode { try MessageLog<String>.resize(fileURL: fixture.url, toMaximumBytes: 8192) }
+      errorCode { try MessageLog<String>.resize(at: .url(fixture.url), to: 8192) }
         == .untrusted)
     #expect(try fixture.reader().messages() == ["x"])
     #expect(try Data(contentsOf: fixture.url) == whole)
@@ -347,7 +389,7 @@ import Testing
     configuration.trustsOtherUsers = true
     try fixture.open(4096, .overwriteOldest, configuration).append("y")
     try MessageLog<String>.resize(
-      fileURL: fixture.url, toMaximumBytes: 8192, trustsOtherUsers: true)
+      at: .url(fixture.url), to: 8192, trustsOtherUsers: true)
     #expect(try fixture.reader().messages() == ["x", "y"])
   }
 

@@ -37,7 +37,7 @@ struct MessageLogReplacedTests {
 
     static func makeOther(_ file: URL) throws {
       let log = try MessageLog<String>(
-        fileURL: file, maximumBytes: 1 << 14, whenFull: .refuse, coder: .string)
+        at: .url(file), capacity: 16.kilobytes, whenFull: .refuse, coder: .string)
       try log.append(contentsOf: ["theirs 1", "theirs 2", "theirs 3"])
       try log.close()
     }
@@ -55,7 +55,7 @@ struct MessageLogReplacedTests {
   }
 
   private func open() throws -> MessageLog<String> {
-    try MessageLog(fileURL: file, maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
+    try MessageLog(at: .url(file), capacity: 64.kilobytes, whenFull: .refuse, coder: .string)
   }
 
   /// What is at the path is as it was, and nothing lies beside it.
@@ -108,7 +108,7 @@ struct MessageLogReplacedTests {
     #expect(errorCode { try log.queue(named: "jobs") } == .replaced)
     #expect(errorCode { try log.identity() } == .replaced)
     try log.close(durability: .power)
-    let other = try MessageLog<String>(readingFrom: moved, coder: .string)
+    let other = try MessageLog<String>(readingFrom: .url(moved), coder: .string)
     #expect(try other.messages() == ["one", "two"])
     #expect(try other.consumers == ["uploader": 2])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
@@ -131,7 +131,7 @@ struct MessageLogReplacedTests {
 
   @Test func aDeadLetterThatNobodyWouldFindIsNotTaken() throws {
     let letters = try MessageLog<DeadLetter<String>>(
-      fileURL: directory.file("letters"), maximumBytes: 1 << 14, whenFull: .refuse,
+      at: .url(directory.file("letters")), capacity: 16.kilobytes, whenFull: .refuse,
       coder: .deadLetters(of: .string))
     var configuration = LogQueueConfiguration<String>()
     configuration.deadLetters = letters

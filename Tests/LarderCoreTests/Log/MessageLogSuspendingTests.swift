@@ -225,11 +225,11 @@ struct MessageLogSuspendingTests {
       #expect(errorCode { try log.append("a") } == .suspended)
     }
     try MessageLog<String>.resize(
-      fileURL: fixture.url, toMaximumBytes: try fixture.capacity(20))
+      at: .url(fixture.url), to: DataSize(bytes: try fixture.capacity(20)))
     #expect(errorCode { try log.resume() } == .configurationMismatch)
     #expect(log.isSuspended)
     try MessageLog<String>.resize(
-      fileURL: fixture.url, toMaximumBytes: try fixture.capacity(10))
+      at: .url(fixture.url), to: DataSize(bytes: try fixture.capacity(10)))
     try log.resume()
     #expect(try log.messages() == texts(1...1))
   }

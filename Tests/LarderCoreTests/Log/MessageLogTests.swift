@@ -194,12 +194,12 @@ import Testing
     let url = fixture.url
     do {
       let log = try MessageLog<Data>(
-        fileURL: url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: .data)
+        at: .url(url), capacity: 4096, whenFull: .overwriteOldest, coder: .data)
       try log.append(Data())
       try log.append(Data([1]))
       try log.append(contentsOf: [Data(), Data()])
     }
-    let log = try MessageLog<Data>(readingFrom: url, coder: .data)
+    let log = try MessageLog<Data>(readingFrom: .url(url), coder: .data)
     #expect(try log.messages() == [Data(), Data([1]), Data(), Data()])
     #expect(try log.verify().isIntact)
   }

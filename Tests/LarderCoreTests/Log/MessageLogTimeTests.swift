@@ -162,7 +162,7 @@ import Testing
 
   @Test func aResizeKeepsTimesAndTheSizeOfMessagesCountsThem() throws {
     let bytes = try #require(
-      MessageLog<String>.maximumBytes(forMessages: 4, ofSize: 8, keepsTimes: true))
+      MessageLog<String>.capacity(forMessages: 4, ofSize: 8, keepsTimes: true)?.bytes)
     #expect(bytes == 896 + 4 * 32)
     do {
       let log = try fixture.open(bytes, .overwriteOldest, configuration)
@@ -170,7 +170,7 @@ import Testing
       #expect(try log.messages() == texts(6...9))
     }
     let dates = try fixture.reader().entries.map(\.date)
-    try MessageLog<String>.resize(fileURL: fixture.url, toMaximumBytes: 2 * bytes)
+    try MessageLog<String>.resize(at: .url(fixture.url), to: DataSize(bytes: 2 * bytes))
     #expect(try fixture.reader().entries.map(\.date) == dates)
     #expect(try fixture.reader().messages() == texts(6...9))
   }

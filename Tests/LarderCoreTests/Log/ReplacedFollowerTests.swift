@@ -24,7 +24,7 @@ struct ReplacedFollowerTests {
   private func makeOther(count: Int) throws {
     let url = fixture.directory.file("other")
     let log = try MessageLog<String>(
-      fileURL: url, maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
+      at: .url(url), capacity: 64.kilobytes, whenFull: .refuse, coder: .string)
     for number in 1...count { try log.append("other \(number)") }
     try log.close()
     #expect(rename(url.path, fixture.url.path) == 0)
@@ -32,7 +32,7 @@ struct ReplacedFollowerTests {
 
   private func resize(_ count: Int) throws {
     try MessageLog<String>.resize(
-      fileURL: fixture.url, toMaximumBytes: try fixture.capacity(count))
+      at: .url(fixture.url), to: DataSize(bytes: try fixture.capacity(count)))
   }
 
   @Test(arguments: [true, false])

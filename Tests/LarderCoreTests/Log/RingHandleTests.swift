@@ -35,7 +35,7 @@ import Testing
       #expect(try ring.append(batch) == 3)
     }
     let log = try MessageLog<String>(
-      readingFrom: URL(fileURLWithPath: path), coder: Coder.string)
+      readingFrom: .path(path), coder: Coder.string)
     #expect(log.entries.map(\.isPartial) == [false, false, true])
     #expect(log.reversed().map(\.isPartial) == [true, false, false])
   }

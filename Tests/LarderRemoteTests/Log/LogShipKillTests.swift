@@ -89,7 +89,7 @@
 
     @Test func aReaderOfALogThatOverwritesShipsEachNumberOnce() async throws {
       let log = try MessageLog(
-        fileURL: url, maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .data)
+        at: .url(url), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .data)
       let (reader, sink) = try reader(log)
       func append(_ count: Int) throws {
         for _ in 0..<count { try log.append(shippedMessage(log.statistics.nextSequence)) }
@@ -108,11 +108,11 @@
 
     @Test func theOwnerOfALogThatRefusesLosesNothing() async throws {
       var log = try MessageLog(
-        fileURL: url, maximumBytes: 1 << 16, whenFull: .refuse, coder: .data)
+        at: .url(url), capacity: 64.kilobytes, whenFull: .refuse, coder: .data)
       let (reader, _) = try reader(log)
       try await log.close()
       for _ in 0..<Self.kills { try await kill("own", reader) }
-      log = try MessageLog(fileURL: url, maximumBytes: 1 << 16, whenFull: .refuse, coder: .data)
+      log = try MessageLog(at: .url(url), capacity: 64.kilobytes, whenFull: .refuse, coder: .data)
       let (_, sink) = try self.reader(log)
       try await LogShipper(log, consumer: "shipper", sink: sink).shipAll()
       let newest = try log.statistics.nextSequence - 1

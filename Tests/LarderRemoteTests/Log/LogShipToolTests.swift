@@ -25,7 +25,7 @@
 
     private func log() throws -> MessageLog<String> {
       try MessageLog(
-        fileURL: url, maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .string)
+        at: .url(url), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     }
 
     private func arguments(_ port: Int, _ more: String...) -> [String] {

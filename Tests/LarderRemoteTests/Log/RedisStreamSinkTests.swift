@@ -227,7 +227,7 @@
     @Test func aLogIsShippedThroughCutConnections() async throws {
       let directory = try TemporaryDirectory()
       let log = try MessageLog(
-        fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse, coder: .data)
+        at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .refuse, coder: .data)
       let sink = try RedisStreamSink(
         connection: connection, stream: "log", identity: log.identity())
       var configuration = LogShipperConfiguration()
@@ -258,7 +258,7 @@
     @Test func aDeletedStreamGetsWhatTheLogHas() async throws {
       let directory = try TemporaryDirectory()
       let log = try MessageLog(
-        fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse, coder: .string)
+        at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .refuse, coder: .string)
       let sink = try RedisStreamSink(
         connection: connection, stream: "log", identity: log.identity())
       let shipper = try LogShipper(log, consumer: "redis", sink: sink)

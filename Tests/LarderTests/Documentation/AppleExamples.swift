@@ -53,7 +53,7 @@ func keep(in folder: URL) throws {
 
   @Test func background() async throws {
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
+      at: .url(directory.file("log")), capacity: 64.kilobytes, whenFull: .refuse, coder: .string)
     let stores = Stores(log: log, pages: try Cache(at: .url(folder), coder: .data))
     try await stores.suspend()
     #expect(stores.log.isSuspended && stores.pages.isSuspended)

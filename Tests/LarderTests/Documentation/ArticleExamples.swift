@@ -23,7 +23,7 @@ import Testing
     do {
       // Example: create
       let log = try MessageLog<Event>(
-        fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest)
+        at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest)
       // End of example
       try log.append(Event(level: 1, text: "kept"))
     }
@@ -31,7 +31,7 @@ import Testing
     var configuration = MessageLogConfiguration()
     configuration.onMismatch = .adapt
     let log = try MessageLog<Event>(
-      fileURL: file, maximumBytes: 2 << 20, whenFull: .overwriteOldest,
+      at: .url(file), capacity: 2.megabytes, whenFull: .overwriteOldest,
       configuration: configuration)
     // End of example
     #expect(try log.messages().map(\.text) == ["kept"])
@@ -40,10 +40,10 @@ import Testing
 
   @Test func theSizeForSomeMessages() throws {
     // Example: size
-    let bytes = MessageLog<Data>.maximumBytes(forMessages: 1000, ofSize: 100)  // 120,896
+    let capacity = MessageLog<Data>.capacity(forMessages: 1000, ofSize: 100)  // 120,896 bytes
     // End of example
-    #expect(bytes == 120_896)
-    #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 912)
+    #expect(capacity == 120_896)
+    #expect(MessageLog<Data>.capacity(forMessages: 1, ofSize: 0) == 912)
   }
 
   @Test func findMessagesByTheirTime() throws {
@@ -51,7 +51,7 @@ import Testing
     var configuration = MessageLogConfiguration()
     configuration.maximumAge = .seconds(7 * 86_400)
     let log = try MessageLog<Event>(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest,
       configuration: configuration)
     try log.append(Event(level: 1, text: "started"))
 
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func severalWorkersShareAQueue() async throws {
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let log = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     let deadFile = directory.file("dead.larder")
     for number in 1...20 { try log.append(Event(level: 1, text: "\(number)")) }
     let uploads = Locked<[String]>([])
@@ -76,7 +76,7 @@ import Testing
     configuration.removesDone = true
     configuration.maximumAttempts = 3
     configuration.deadLetters = try MessageLog(
-      fileURL: deadFile, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      at: .url(deadFile), capacity: 1.megabytes, whenFull: .overwriteOldest,
       coder: .deadLetters(of: .cbor))
     let queue = try log.queue(named: "uploads", configuration: configuration)
     // End of example
@@ -104,12 +104,12 @@ import Testing
     // End of example
     try await end.value
     #expect(uploads.withLock { Set($0) }.count == 20)
-    let again = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let again = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     #expect(try again.isEmpty)
   }
 
   @Test func makeRoomInAFullLog() throws {
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1088, whenFull: .refuse)
+    let log = try MessageLog<Event>(at: .url(file), capacity: 1088, whenFull: .refuse)
     let event = Event(level: 1, text: String(repeating: "a", count: 100))
     try log.append(event)
     let done: UInt64 = 1
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func readFromANumberOn() throws {
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let log = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     for number in 1...102 { try log.append(Event(level: 1, text: "message \(number)")) }
     // Example: entries
     for entry in log.entries(from: 100) {
@@ -140,7 +140,7 @@ import Testing
 
   @Test func salvageADamagedFile() throws {
     do {
-      let log = try MessageLog<Event>(fileURL: file, maximumBytes: 4096, whenFull: .refuse)
+      let log = try MessageLog<Event>(at: .url(file), capacity: 4096, whenFull: .refuse)
       for number in 1...10 { try log.append(Event(level: 1, text: "message \(number)")) }
     }
     var bytes = try Data(contentsOf: file)
@@ -149,7 +149,7 @@ import Testing
     try bytes.write(to: file)
     let rescued = directory.file("b.larder")
     // Example: salvage
-    let report = try MessageLog<Event>.salvage(from: file, to: rescued)
+    let report = try MessageLog<Event>.salvage(from: .url(file), to: .url(rescued))
     print(report.intact, "messages saved,", report.lost, "lost")
     // End of example
     #expect(transcript.lines == ["9 messages saved, 1 lost"])

@@ -22,12 +22,12 @@ import Testing
   @Test func aLogOfJSON() throws {
     // Example: json
     let log = try MessageLog<Event>(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .json)
+      at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .json)
     // End of example
     try log.append(Event(level: 1, text: "started"))
     try log.close()
     #expect(try Data(contentsOf: file).firstRange(of: Data(#""text":"started""#.utf8)) != nil)
-    #expect { try MessageLog<Event>(readingFrom: file) } throws: { error in
+    #expect { try MessageLog<Event>(readingFrom: .url(file)) } throws: { error in
       (error as? LarderError)?.code == .configurationMismatch
     }
   }
@@ -113,7 +113,7 @@ import Testing
         return Double(bitPattern: pattern)
       })
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 4096, whenFull: .overwriteOldest, coder: celsius)
+      at: .url(file), capacity: 4096, whenFull: .overwriteOldest, coder: celsius)
     // End of example
     try log.append(36.6)
     #expect(try log.messages() == [36.6])

@@ -29,7 +29,7 @@ struct Event: Codable, Sendable {
 
   @Test func appendAndRead() throws {
     // Example: append and read
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let log = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     try log.append(Event(level: 1, text: "started"))
     try log.append(Event(level: 3, text: "payment received"), durability: .power)
 
@@ -44,7 +44,7 @@ struct Event: Codable, Sendable {
   @Test func theNewestMegabyteOfAnything() throws {
     // Example: the newest megabyte
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .data)
+      at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .data)
     for number in 1...50_000 {
       try log.append(Data("line \(number)".utf8))
     }
@@ -61,7 +61,7 @@ struct Event: Codable, Sendable {
 
   @Test func followItLive() async throws {
     let file = file
-    let writer = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let writer = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     try writer.append(Event(level: 1, text: "started"))
     async let appended: Void = {
       for number in 1...1000 { try writer.append(Event(level: 1, text: "\(number)")) }
@@ -69,7 +69,7 @@ struct Event: Codable, Sendable {
     }()
 
     // Example: follow
-    let log = try MessageLog<Event>(readingFrom: file)
+    let log = try MessageLog<Event>(readingFrom: .url(file))
     for try await entry in try log.follow(from: .oldest) {
       if entry.lost > 0 { print(entry.lost, "overwritten before they could be read") }
       let event = try entry.message
@@ -84,7 +84,7 @@ struct Event: Codable, Sendable {
 
   @Test func aQueueThatRemembersItsPlace() throws {
     do {
-      let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+      let log = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
       for number in 1...5 { try log.append(Event(level: 1, text: "\(number)")) }
     }
     #expect(throws: CancellationError.self) {
@@ -95,7 +95,7 @@ struct Event: Codable, Sendable {
     }
     try uploadAll { event in print(event.text) }
     #expect(transcript.lines == ["1", "2", "3", "4", "5"])
-    let log = try MessageLog<Event>(readingFrom: file)
+    let log = try MessageLog<Event>(readingFrom: .url(file))
     #expect(try log.isEmpty)
     #expect(try log.consumers == ["uploader": 5])
   }
@@ -147,7 +147,7 @@ struct Event: Codable, Sendable {
 
   private func uploadAll(_ upload: (Event) throws -> Void) throws {
     // Example: queue
-    let queue = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let queue = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     let uploader = try queue.consumer(named: "uploader")
     while let entry = try uploader.next() {
       try upload(entry.message)

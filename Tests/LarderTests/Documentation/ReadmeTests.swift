@@ -51,7 +51,7 @@ import Testing
     let program = try CProgram(try #require(Documentation.readme.blocks("c").first))
     for count in 1...2 {
       #expect(try program.run("") == "")
-      let log = try MessageLog(readingFrom: program.file("app.larder"), coder: .string)
+      let log = try MessageLog(readingFrom: .url(program.file("app.larder")), coder: .string)
       #expect(try log.messages() == Array(repeating: "started", count: count))
     }
   }

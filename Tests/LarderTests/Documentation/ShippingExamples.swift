@@ -28,7 +28,7 @@ actor MemorySink: LogSink {
   @Test func shipALogToASinkOfYourOwn() async throws {
     let directory = try TemporaryDirectory()
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse, coder: .string)
+      at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .refuse, coder: .string)
     try log.append("started")
     let sink = MemorySink()
     // Example: ship

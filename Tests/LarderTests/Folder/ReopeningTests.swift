@@ -57,7 +57,7 @@ struct ReopeningTests {
 
   private func log() throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: directory.file("store"), maximumBytes: 1 << 16, whenFull: .overwriteOldest,
+      at: .url(directory.file("store")), capacity: 64.kilobytes, whenFull: .overwriteOldest,
       configuration: .init(durability: .power))
   }
 

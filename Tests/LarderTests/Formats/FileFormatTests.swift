@@ -19,13 +19,13 @@ import Testing
   @Test func everyFieldOfAClosedFileIsWhereThePageSays() throws {
     do {
       let log = try MessageLog(
-        fileURL: file, maximumBytes: 4100, whenFull: .overwriteOldest, coder: .data)
+        at: .url(file), capacity: 4100, whenFull: .overwriteOldest, coder: .data)
       for number in 1...5 { try log.append(Data("message \(number)".utf8)) }
       try log.consumer(named: "reader").acknowledge(through: 2)
       try log.remove(through: 1)
       try log.close(durability: .power)
     }
-    let log = try MessageLog(readingFrom: file, coder: .data)
+    let log = try MessageLog(readingFrom: .url(file), coder: .data)
     let image = try RingImage(file, page: page)
 
     #expect(try image.bytes(.fixed, "magic") == Data("LARDRING".utf8))
@@ -84,7 +84,7 @@ import Testing
   @Test func aReaderWrittenFromThePageFindsEveryMessageOfAWrappedRing() throws {
     var generator = SeededGenerator(seed: 1)
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 2048 + 896, whenFull: .overwriteOldest, coder: .data)
+      at: .url(file), capacity: 2048 + 896, whenFull: .overwriteOldest, coder: .data)
     for round in 0..<40 {
       for _ in 0..<Int.random(in: 0...40, using: &generator) {
         let length = Int.random(in: 0...200, using: &generator)
@@ -103,7 +103,7 @@ import Testing
     var configuration = MessageLogConfiguration()
     configuration.syncInterval = nil
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 4096, whenFull: .refuse, coder: .data,
+      at: .url(file), capacity: 4096, whenFull: .refuse, coder: .data,
       configuration: configuration)
     for _ in 1...3 {
       try log.append(Data())
@@ -120,7 +120,7 @@ import Testing
   @Test func aRecordBehindNumbersThatWereGivenUpSaysSo() throws {
     do {
       let log = try MessageLog(
-        fileURL: file, maximumBytes: 4096, whenFull: .refuse, coder: .data)
+        at: .url(file), capacity: 4096, whenFull: .refuse, coder: .data)
       for _ in 1...5 { try log.append(Data("payload!".utf8)) }
     }
     let image = try RingImage(file, page: page)
@@ -130,7 +130,7 @@ import Testing
     try bytes.write(to: file)
 
     let rescued = directory.file("b.larder")
-    let report = try MessageLog<Data>.salvage(from: file, to: rescued)
+    let report = try MessageLog<Data>.salvage(from: .url(file), to: .url(rescued))
     #expect(report.lost == 1)
     let records = try RingImage(rescued, page: page).records()
     #expect(records.map(\.sequence) == [1, 2, 4, 5])

@@ -26,7 +26,7 @@ struct NewsReader: Sendable {
   init(folder: URL, fetch: @escaping @Sendable (String) async throws -> String) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     notes = try MessageLog<Note>(
-      fileURL: folder.appendingPathComponent("notes.larder"), maximumBytes: 1 << 20,
+      at: .url(folder.appendingPathComponent("notes.larder")), capacity: 1.megabytes,
       whenFull: .overwriteOldest)
 
     var configuration = CacheConfiguration<String, [String]>()

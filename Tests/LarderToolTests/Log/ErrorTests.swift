@@ -54,7 +54,7 @@ import Testing
   func aLogThatIsBeingWrittenNamesTheProcessThatDoes(_ command: [String]) throws {
     let file = directory.file("log.larder")
     let writer = try MessageLog(
-      fileURL: file, maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     try writer.append("mine")
     let failed = try run(command, on: file.path)
     expectFailure(failed, naming: file.path)

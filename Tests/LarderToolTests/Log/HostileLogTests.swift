@@ -15,7 +15,7 @@ struct HostileLogTests {
     directory = try TemporaryDirectory()
     log = directory.file("log.larder")
     let writer = try MessageLog(
-      fileURL: log, maximumBytes: 4_100, whenFull: .overwriteOldest, coder: .string)
+      at: .url(log), capacity: 4_100, whenFull: .overwriteOldest, coder: .string)
     for number in 1...200 { try writer.append("message \(number)") }
     try writer.consumer(named: "reader").acknowledge(through: 150)
     try writer.close()

@@ -38,7 +38,7 @@ struct LogCatCborTests {
 
   /// A log with the default coder and events 1 to `count`.
   private func fill(_ count: Int) throws -> MessageLog<Event> {
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    let log = try MessageLog<Event>(at: .url(file), capacity: 1.megabytes, whenFull: .refuse)
     for id in 1...count { try log.append(event(id)) }
     return log
   }
@@ -47,7 +47,7 @@ struct LogCatCborTests {
   private func fill(_ messages: [Data], format: String = "cbor") throws {
     let asTheyAre = Coder<Data>(format: format, encode: { $0 }, decode: { $0 })
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse, coder: asTheyAre)
+      at: .url(file), capacity: 1.megabytes, whenFull: .refuse, coder: asTheyAre)
     for message in messages { try log.append(message) }
     try log.close()
   }

@@ -14,7 +14,7 @@ struct LogDamageTests {
     directory = try TemporaryDirectory()
     file = directory.file("log.larder")
     let log = try MessageLog(
-      fileURL: file, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     for number in 1...100 { try log.append("message <\(number)>") }
     try log.close()
   }
@@ -154,7 +154,7 @@ struct LogDamageTests {
   @Test func aLogThatIsBeingWrittenIsBusyAndNotDamaged() throws {
     try damage(50)
     let writer = try MessageLog(
-      fileURL: file, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     let run = try Tool.run("log", "append", log, input: Data("line\n".utf8))
     #expect(run.code == 2 && run.errors.contains("has it open for writing"))
     try writer.close()

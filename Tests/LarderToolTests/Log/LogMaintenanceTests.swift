@@ -28,7 +28,7 @@ struct LogMaintenanceTests {
 
   @Test func statShowsTheFiguresToPeopleAndPrograms() throws {
     let writer = try MessageLog(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .string)
     try writer.consumer(named: "mailer").acknowledge(through: 400)
     let table = try Tool.run("log", "stat", log)
     #expect(table.code == 0)
@@ -99,7 +99,7 @@ struct LogMaintenanceTests {
   @Test func verifyOfALogThatIsBeingOverwrittenFindsNoDamage() throws {
     let busy = directory.file("busy.larder")
     let writer = try MessageLog(
-      fileURL: busy, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+      at: .url(busy), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     for line in lines { try writer.append(line) }
     let isDone = Locked(false)
     let thread = Thread {
@@ -120,7 +120,7 @@ struct LogMaintenanceTests {
 
   @Test func verifyFindsDamageWhileAProcessWrites() throws {
     let writer = try MessageLog(
-      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file), capacity: 1.megabytes, whenFull: .overwriteOldest, coder: .string)
     let handle = try FileHandle(forUpdating: file)
     let range = try #require(
       try Data(contentsOf: file).range(of: Data("number 500".utf8)))

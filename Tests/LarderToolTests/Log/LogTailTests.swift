@@ -15,8 +15,9 @@ struct LogTailTests {
     file = directory.file("log.larder")
   }
 
-  private func open(_ bytes: UInt64 = 1 << 20) throws -> MessageLog<String> {
-    try MessageLog(fileURL: file, maximumBytes: bytes, whenFull: .overwriteOldest, coder: .string)
+  private func open(_ bytes: Int = 1 << 20) throws -> MessageLog<String> {
+    try MessageLog(
+      at: .url(file), capacity: DataSize(bytes: bytes), whenFull: .overwriteOldest, coder: .string)
   }
 
   @Test func theNewestMessagesArePrinted() throws {

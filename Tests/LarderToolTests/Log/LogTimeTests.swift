@@ -21,7 +21,9 @@ struct LogTimeTests {
 
   private var dates: [Date] {
     get throws {
-      try MessageLog<Data>(readingFrom: file, coder: .data).entries.map { try #require($0.date) }
+      try MessageLog<Data>(readingFrom: .url(file), coder: .data).entries.map {
+        try #require($0.date)
+      }
     }
   }
 

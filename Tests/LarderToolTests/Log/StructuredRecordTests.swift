@@ -38,7 +38,7 @@ struct StructuredRecordTests {
     var configuration = MessageLogConfiguration()
     configuration.keepsTimes = keepsTimes
     let log = try MessageLog<CBORValue>(
-      fileURL: url ?? file, maximumBytes: 1 << 20, whenFull: .refuse,
+      at: .url(url ?? file), capacity: 1.megabytes, whenFull: .refuse,
       configuration: configuration)
     for record in records { try log.append(record) }
     try log.close()
@@ -155,7 +155,7 @@ struct StructuredRecordTests {
     configuration.keepsTimes = true
     let logs = try [file, other].map {
       try MessageLog<String>(
-        fileURL: $0, maximumBytes: 1 << 16, whenFull: .refuse, coder: .string,
+        at: .url($0), capacity: 64.kilobytes, whenFull: .refuse, coder: .string,
         configuration: configuration)
     }
     var expected: [String] = []

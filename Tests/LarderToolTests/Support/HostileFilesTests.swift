@@ -26,7 +26,7 @@ struct HostileFilesTests {
   init() throws {
     samples = try Samples()
     let log = try MessageLog(
-      fileURL: samples.file("log"), maximumBytes: 1 << 16, whenFull: .overwriteOldest,
+      at: .url(samples.file("log")), capacity: 64.kilobytes, whenFull: .overwriteOldest,
       coder: .string)
     for number in 1...3_000 { try log.append("message \(number)") }
     try log.consumer(named: "reader").acknowledge(through: 2_990)

@@ -22,7 +22,7 @@ struct Samples {
     folder = directory.file(name)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     let log = try MessageLog(
-      fileURL: file("log"), maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .string)
+      at: .url(file("log")), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     try log.append("message" + text)
     try log.close()
     let cache = try DiskCache<String, Data>(at: .path(file("cache").path))

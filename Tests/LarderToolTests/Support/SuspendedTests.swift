@@ -13,7 +13,7 @@ struct SuspendedTests {
   @Test func anotherProcessAppendsToASuspendedLog() throws {
     let url = directory.file("a.larder")
     let log = try MessageLog(
-      fileURL: url, maximumBytes: 1 << 16, whenFull: .overwriteOldest, coder: .string)
+      at: .url(url), capacity: 64.kilobytes, whenFull: .overwriteOldest, coder: .string)
     try log.append("one")
     let append = ["log", "append", url.path]
     #expect(try Tool.run(append, input: Data("two\n".utf8)).code == 2)

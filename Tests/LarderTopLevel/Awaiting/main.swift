@@ -21,7 +21,7 @@ let memory = MemoryCache<Int, String>(countLimit: 10)
 expect(try await memory.value(forKey: 1) { "one" } == "one")
 
 let log = try MessageLog<String>(
-  fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse)
+  at: .url(folder.appendingPathComponent("log")), capacity: 1.megabytes, whenFull: .refuse)
 try await log.append("one", durability: .power)
 for try await entry in try log.follow() {
   expect(try entry.message == "one")

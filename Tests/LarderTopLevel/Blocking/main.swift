@@ -21,7 +21,7 @@ memory[1] = "one"
 expect(try memory.value(forKey: 2) { "two" } == "two")
 
 let log = try MessageLog<String>(
-  fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse)
+  at: .url(folder.appendingPathComponent("log")), capacity: 1.megabytes, whenFull: .refuse)
 try log.append("one")
 try log.append("two", durability: .power)
 try log.append(contentsOf: ["three", "four"], durability: .power)
@@ -31,7 +31,7 @@ try log.suspend()
 try log.resume()
 try log.sync()
 try log.close()
-expect(try MessageLog<String>(readingFrom: log.fileURL).messages().count == 4)
+expect(try MessageLog<String>(readingFrom: .url(log.fileURL)).messages().count == 4)
 
 let disk = try DiskCache<String, Note>(at: .path(path("disk")))
 try disk.set(Note(id: 1, text: "one"), forKey: "a")

@@ -21,7 +21,7 @@ func load() async -> Note { Note(id: 3, text: "loaded") }
 
 let memory = MemoryCache<Int, Note>(countLimit: 10)
 let log = try MessageLog<String>(
-  fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse)
+  at: .url(folder.appendingPathComponent("log")), capacity: 1.megabytes, whenFull: .refuse)
 let disk = try DiskCache<String, Note>(at: .path(path("disk")))
 let cache = try Cache<String, Note>(at: .path(path("cache")))
 let entries = try EntryCache<String>(at: .path(path("entries")), valueCount: 1)

@@ -283,9 +283,9 @@ private final class LogTenant: Tenant {
     self.isReader = isReader
     log =
       isReader
-      ? try MessageLog(readingFrom: url)
+      ? try MessageLog(readingFrom: .url(url))
       : try MessageLog(
-        fileURL: url, maximumBytes: 1 << 16, whenFull: .overwriteOldest,
+        at: .url(url), capacity: 64.kilobytes, whenFull: .overwriteOldest,
         configuration: MessageLogConfiguration(syncInterval: nil))
   }
 

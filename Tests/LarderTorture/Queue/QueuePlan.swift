@@ -36,13 +36,15 @@ struct QueuePlan {
 
   func openLog() throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: url("log.larder"), maximumBytes: UInt64(jobs) * 64 + 1 << 16, whenFull: .refuse,
+      at: .url(url("log.larder")), capacity: DataSize(bytes: jobs * 64 + 1 << 16),
+      whenFull: .refuse,
       coder: .string)
   }
 
   func openDeadLetters() throws -> MessageLog<DeadLetter<String>> {
     try MessageLog(
-      fileURL: url("dead.larder"), maximumBytes: UInt64(jobs) * 64 + 1 << 16, whenFull: .refuse,
+      at: .url(url("dead.larder")), capacity: DataSize(bytes: jobs * 64 + 1 << 16),
+      whenFull: .refuse,
       coder: .deadLetters(of: .string))
   }
 

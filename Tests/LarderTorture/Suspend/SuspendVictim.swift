@@ -22,7 +22,7 @@ struct SuspendPlan {
 
   func openLog() throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: URL(fileURLWithPath: orders.folder + "/log.larder"), maximumBytes: 16 << 20,
+      at: .path(orders.folder + "/log.larder"), capacity: 16.megabytes,
       whenFull: .refuse, coder: .string)
   }
 

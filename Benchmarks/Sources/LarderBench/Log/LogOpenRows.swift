@@ -22,10 +22,10 @@ extension LogArea {
     ) { bench in
       let count = 100_000
       let url = URL(fileURLWithPath: bench.fresh("ring"))
-      let capacity = MessageLog<Data>.maximumBytes(forMessages: count, ofSize: payload.count) ?? 0
+      let capacity = MessageLog<Data>.capacity(forMessages: count, ofSize: payload.count) ?? 0
       func openLog() throws -> MessageLog<Data> {
         try MessageLog(
-          fileURL: url, maximumBytes: capacity, whenFull: .overwriteOldest, coder: .data)
+          at: .url(url), capacity: capacity, whenFull: .overwriteOldest, coder: .data)
       }
       let log = try openLog()
       for _ in 0..<count { try log.append(payload) }
@@ -80,7 +80,8 @@ extension LogArea {
           let time = try bench.time(piece, loop: .none) {
             for url in urls {
               let log = try MessageLog<Data>(
-                fileURL: url, maximumBytes: smallRing, whenFull: .overwriteOldest, coder: .data)
+                at: .url(url), capacity: DataSize(bytes: Int(smallRing)),
+                whenFull: .overwriteOldest, coder: .data)
               try log.append(payload)
               logs.append(log)
             }

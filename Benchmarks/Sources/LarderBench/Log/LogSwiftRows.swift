@@ -15,7 +15,8 @@ extension LogArea {
         settings: "one write(2) of 104 B a message over the bytes of a 1 MiB file, in turn"),
       goal: .ratio(0.15)
     ) { bench in
-      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let log = try rawLog(
+        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
       let file = try WrittenFile(bench.fresh("written"), message: payload)
       let count = 20_000
       let writes = 2_000
@@ -46,7 +47,8 @@ extension LogArea {
         absence: SQLiteRival.absence),
       goal: .ratio(0.008)
     ) { bench in
-      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let log = try rawLog(
+        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
       let sqlite = try SQLiteRival(bench.fresh("sqlite.db"))
       let count = 20_000
       let inserts = 10_000  // Enough for a checkpoint of its log.
@@ -78,7 +80,7 @@ extension LogArea {
       goal: .ratio(0.25)
     ) { bench in
       let log = try MessageLog<Event>(
-        fileURL: URL(fileURLWithPath: bench.fresh("ring")), maximumBytes: smallRing,
+        at: .path(bench.fresh("ring")), capacity: DataSize(bytes: Int(smallRing)),
         whenFull: .overwriteOldest)
       let encoder = JSONEncoder()
       let count = 400
@@ -101,7 +103,8 @@ extension LogArea {
       rival: Rival(name: "ours, one task", settings: "the same messages by one task, in turn"),
       goal: .ratio(0.01)
     ) { bench in
-      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let log = try rawLog(
+        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
       let few = 20
       return Contest(
         ours: {
@@ -172,7 +175,7 @@ extension LogArea {
       goal: goal
     ) { bench in
       let count = 100_000
-      let capacity = MessageLog<Data>.maximumBytes(forMessages: count, ofSize: payload.count)
+      let capacity = MessageLog<Data>.capacity(forMessages: count, ofSize: payload.count)
       let log = try rawLog(bench, capacity: capacity ?? 0, whenFull: .refuse)
       try append(payload, to: log, count)
       let sqlite = try SQLiteRival(bench.fresh("sqlite.db"), mapsFile: true)
@@ -191,10 +194,10 @@ extension LogArea {
   }
 
   private static func rawLog(
-    _ bench: Bench, capacity: UInt64, whenFull: OverflowPolicy
+    _ bench: Bench, capacity: DataSize, whenFull: OverflowPolicy
   ) throws -> MessageLog<Data> {
     try MessageLog(
-      fileURL: URL(fileURLWithPath: bench.fresh("ring")), maximumBytes: capacity,
+      at: .path(bench.fresh("ring")), capacity: capacity,
       whenFull: whenFull, coder: .data)
   }
 

@@ -57,7 +57,7 @@ final class Watcher {
     let path = arguments[3]
     switch subject {
     case .log:
-      let log = try MessageLog<Data>(readingFrom: URL(fileURLWithPath: path), coder: .data)
+      let log = try MessageLog<Data>(readingFrom: .path(path), coder: .data)
       let messages = try log.follow(from: .newest)
       Task {
         say()
@@ -91,7 +91,7 @@ extension LogArea {
     ) { bench in
       let path = bench.fresh("watched")
       let log = try MessageLog(
-        fileURL: URL(fileURLWithPath: path), maximumBytes: smallRing, whenFull: .overwriteOldest,
+        at: .path(path), capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest,
         coder: .data)
       let watcher = try Watcher(.log, path)
       return Contest(ours: { try watcher.sample { try log.append(payload) } })

@@ -24,9 +24,9 @@ enum LoggingArea: Area {
       goal: .ratio(0.3)
     ) { bench in
       var configuration = LogDestinationConfiguration()
-      configuration.maximumBytes = LogArea.smallRing
+      configuration.capacity = DataSize(bytes: Int(LogArea.smallRing))
       let destination = try LogDestination(
-        fileURL: URL(fileURLWithPath: bench.fresh("ring")), configuration: configuration)
+        at: .path(bench.fresh("ring")), configuration: configuration)
       let ours = Logger(label: "bench") { MessageLogHandler(label: $0, destination: destination) }
       let stream = Logger(label: "bench") { StreamLogHandler.standardOutput(label: $0) }
       let nowhere = try FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/null"))

@@ -29,7 +29,7 @@ struct HotKeyFile: Sendable {
   func read() throws -> [Data] {
     if folder.isReplaced { throw folder.replaced }
     do {
-      let log = try MessageLog<Data>(readingFrom: url(Self.name), coder: .data)
+      let log = try MessageLog<Data>(readingFrom: .url(url(Self.name)), coder: .data)
       defer { try? log.close() }  // It was only read.
       return try log.messages()
     } catch let error as LarderError where error.errno == ENOENT {
@@ -77,11 +77,11 @@ struct HotKeyFile: Sendable {
     try open.remove(Self.newName)
     // Each may need some bytes more, to be a multiple of eight.
     let size = kept.isEmpty ? 0 : bytes / kept.count + 9
-    let capacity = MessageLog<Data>.maximumBytes(
+    let capacity = MessageLog<Data>.capacity(
       forMessages: max(kept.count, 1), ofSize: size, consumerSlots: 0)
     guard let capacity else { return }
     let log = try MessageLog<Data>(
-      fileURL: url(Self.newName), maximumBytes: capacity, whenFull: .refuse, coder: .data,
+      at: .url(url(Self.newName)), capacity: capacity, whenFull: .refuse, coder: .data,
       configuration: MessageLogConfiguration(syncInterval: nil, consumerSlots: 0))
     try log.append(contentsOf: kept)
     try log.close()

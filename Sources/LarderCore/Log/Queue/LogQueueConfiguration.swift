@@ -7,7 +7,7 @@ import Foundation
 /// ```swift
 /// var configuration = LogQueueConfiguration<Mail>()
 /// configuration.deadLetters = try MessageLog(
-///   fileURL: deadURL, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+///   at: .url(deadURL), capacity: 1.megabytes, whenFull: .overwriteOldest,
 ///   coder: .deadLetters(of: .cbor))
 /// configuration.maximumAttempts = 3
 /// let queue = try log.queue(named: "mailer", configuration: configuration)

@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func aFullLogOfLettersLosesNothing() throws {
-    let capacity = try #require(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 29))
+    let capacity = try #require(MessageLog<Data>.capacity(forMessages: 1, ofSize: 29))
     let dead = try fixture.bury(after: 1, capacity: capacity)
     let queue = try fixture.queue()
     try fixture.append(1...2)

@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func aLogOpenedForReadingHasNone() throws {
-    let reader = try MessageLog(readingFrom: fixture.log.fileURL, coder: .string)
+    let reader = try MessageLog(readingFrom: .url(fixture.log.fileURL), coder: .string)
     #expect(errorCode { try reader.queue(named: "work") } == .readOnly)
     #expect(errorCode { try reader.removeQueue(named: "work") } == .readOnly)
   }
@@ -74,7 +74,7 @@ import Testing
     // As another process would.
     let code = errorCode {
       try MessageLog(
-        fileURL: fixture.log.fileURL, maximumBytes: 1 << 20, whenFull: .refuse, coder: .string)
+        at: .url(fixture.log.fileURL), capacity: 1.megabytes, whenFull: .refuse, coder: .string)
     }
     #expect(code == .busy)
     _ = queue
@@ -137,7 +137,7 @@ import Testing
     #expect(errorCode { try queue.poll(leaseFor: .seconds(1)) } == .suspended)
     #expect(errorCode { try queue.acknowledge(one) } == .suspended)
     let other = try MessageLog(
-      fileURL: fixture.log.fileURL, maximumBytes: 1 << 20, whenFull: .refuse, coder: .string)
+      at: .url(fixture.log.fileURL), capacity: 1.megabytes, whenFull: .refuse, coder: .string)
     let theirs = try other.queue(named: "work")
     #expect(try theirs.drain() == [1, 3, 4])
     try other.close()

@@ -31,7 +31,7 @@ import Testing
     configuration.maximumAttempts = 2
     change(&configuration)
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse,
+      at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .refuse,
       coder: Self.updated)
     return (log, configuration)
   }
@@ -128,7 +128,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
       })
     let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse, coder: coder)
+      at: .url(directory.file("log")), capacity: 1.megabytes, whenFull: .refuse, coder: coder)
     try log.append("later")
     var configuration = LogQueueConfiguration<String>()
     configuration.maximumAttempts = 2
@@ -140,9 +140,10 @@ import Testing
     #expect(try queue.statistics.skipped == 0)
   }
 
-  private func letters(_ bytes: UInt64) throws -> MessageLog<DeadLetter<String>> {
+  private func letters(_ bytes: Int) throws -> MessageLog<DeadLetter<String>> {
     try MessageLog(
-      fileURL: directory.file("dead"), maximumBytes: bytes, whenFull: .overwriteOldest,
+      at: .url(directory.file("dead")), capacity: DataSize(bytes: bytes),
+      whenFull: .overwriteOldest,
       coder: .deadLetters(of: Self.updated))
   }
 
@@ -176,7 +177,7 @@ import Testing
   @Test func lettersThatCannotBeWrittenAreRefusedAtOnce() throws {
     try letters(4096).close()
     let dead = try MessageLog(
-      readingFrom: directory.file("dead"), coder: .deadLetters(of: Self.updated))
+      readingFrom: .url(directory.file("dead")), coder: .deadLetters(of: Self.updated))
     let (log, configuration) = try log { $0.deadLetters = dead }
     #expect(
       errorCode { try log.queue(named: "work", configuration: configuration) } == .invalidArgument)

@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func whatIsOverwrittenIsLostUnlessItWasDelivered() throws {
-    let capacity = try #require(MessageLog<String>.maximumBytes(forMessages: 4, ofSize: 8))
+    let capacity = try #require(MessageLog<String>.capacity(forMessages: 4, ofSize: 8))
     let fixture = try QueueFixture(capacity: capacity, .overwriteOldest)
     let queue = try fixture.queue()
     // A reader may have read more before it is overwritten, if there is more.
@@ -180,7 +180,7 @@ import Testing
   @Test func aMessageThatCannotBeDecodedIsAJobThatThrows() throws {
     try fixture.log.close()
     let bytes = try MessageLog(
-      fileURL: fixture.directory.file("log"), maximumBytes: 1 << 20, whenFull: .refuse,
+      at: .url(fixture.directory.file("log")), capacity: 1.megabytes, whenFull: .refuse,
       coder: Coder<Data>(encode: { $0 }, decode: { $0 }))
     try bytes.append(Data([0xFF, 0xFE]))
     try bytes.close()
@@ -229,7 +229,7 @@ import Testing
         at: original.directory.file(file), to: folder.appendingPathComponent(file))
     }
     let log = try MessageLog(
-      fileURL: folder.appendingPathComponent("log"), maximumBytes: 1 << 20, whenFull: .refuse,
+      at: .url(folder.appendingPathComponent("log")), capacity: 1.megabytes, whenFull: .refuse,
       coder: .string)
     try #require(log.statistics.skipped > 0)
     // Before the queue is opened, so that the gap is not at the end.

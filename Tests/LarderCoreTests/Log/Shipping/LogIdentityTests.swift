@@ -13,13 +13,14 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  private func open(_ url: URL? = nil, bytes: UInt64 = 1 << 16) throws -> MessageLog<String> {
+  private func open(_ url: URL? = nil, bytes: Int = 1 << 16) throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: url ?? self.url, maximumBytes: bytes, whenFull: .overwriteOldest, coder: .string,
+      at: .url(url ?? self.url), capacity: DataSize(bytes: bytes), whenFull: .overwriteOldest,
+      coder: .string,
       configuration: MessageLogConfiguration(syncInterval: nil, onMismatch: .adapt))
   }
 
-  private func identity(_ url: URL? = nil, bytes: UInt64 = 1 << 16) throws -> UUID {
+  private func identity(_ url: URL? = nil, bytes: Int = 1 << 16) throws -> UUID {
     let log = try open(url, bytes: bytes)
     defer { try? log.close() }
     return try log.identity()
@@ -29,10 +30,10 @@ import Testing
     let identity = try identity()
     #expect(try self.identity() == identity)
     let log = try open()
-    #expect(try MessageLog(readingFrom: url, coder: .string).identity() == identity)
+    #expect(try MessageLog(readingFrom: .url(url), coder: .string).identity() == identity)
     try log.append("a")
     try log.close()
-    try MessageLog<String>.resize(fileURL: url, toMaximumBytes: 1 << 17)
+    try MessageLog<String>.resize(at: .url(url), to: 128.kilobytes)
     #expect(try self.identity(bytes: 1 << 17) == identity)
     // Adapted when it is opened.
     #expect(try self.identity(bytes: 1 << 18) == identity)
@@ -41,7 +42,7 @@ import Testing
 
   @Test func aReaderMakesOneToo() throws {
     let log = try open()
-    let identity = try MessageLog(readingFrom: url, coder: .string).identity()
+    let identity = try MessageLog(readingFrom: .url(url), coder: .string).identity()
     #expect(try log.identity() == identity)
   }
 
@@ -68,14 +69,14 @@ import Testing
   @Test func aSalvagedLogIsAnother() throws {
     let identity = try identity()
     let saved = directory.file("saved")
-    _ = try MessageLog<String>.salvage(from: url, to: saved)
+    _ = try MessageLog<String>.salvage(from: .url(url), to: .url(saved))
     try FileManager.default.copyItem(at: file, to: directory.file("saved.identity"))
     #expect(try self.identity(saved) != identity)
   }
 
   @Test func allWhoAskAtOnceGetTheSame() throws {
     let log = try open()
-    let readers = try (0..<8).map { _ in try MessageLog(readingFrom: url, coder: .string) }
+    let readers = try (0..<8).map { _ in try MessageLog(readingFrom: .url(url), coder: .string) }
     let found = Locked<Set<UUID>>([])
     onDiskThreads(8) { index in
       if let identity = try? readers[index].identity() {

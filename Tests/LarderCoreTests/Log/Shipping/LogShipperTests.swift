@@ -20,7 +20,7 @@ import Testing
     _ url: URL, whenFull: OverflowPolicy = .overwriteOldest
   ) throws -> MessageLog<String> {
     try MessageLog(
-      fileURL: url, maximumBytes: 1 << 16, whenFull: whenFull, coder: .string,
+      at: .url(url), capacity: 64.kilobytes, whenFull: whenFull, coder: .string,
       configuration: MessageLogConfiguration(syncInterval: nil))
   }
 
@@ -108,7 +108,7 @@ import Testing
     var configuration = MessageLogConfiguration()
     configuration.keepsTimes = true
     let log = try MessageLog(
-      fileURL: directory.file("times"), maximumBytes: 1 << 16, whenFull: .refuse, coder: .data,
+      at: .url(directory.file("times")), capacity: 64.kilobytes, whenFull: .refuse, coder: .data,
       configuration: configuration)
     try log.append(Data("a".utf8))
     let sink = ReferenceSink()
@@ -123,7 +123,7 @@ import Testing
 
   @Test func aLogOpenedForReadingIsShippedBesideItsWriter() async throws {
     try append(1...3)
-    let reader = try MessageLog(readingFrom: log.fileURL, coder: .string)
+    let reader = try MessageLog(readingFrom: .url(log.fileURL), coder: .string)
     try await shipper(reader).shipAll()
     #expect(await sink.texts == texts(1...3))
     #expect(try log.consumers.isEmpty)

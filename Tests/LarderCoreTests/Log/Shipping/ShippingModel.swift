@@ -88,9 +88,9 @@ final class ShippingModel {
   ) throws -> MessageLog<Data> {
     var configuration = MessageLogConfiguration(syncInterval: nil)
     configuration.keepsTimes = true
-    let bytes = MessageLog<Data>.maximumBytes(forMessages: kept, ofSize: 24, keepsTimes: true)
+    let bytes = MessageLog<Data>.capacity(forMessages: kept, ofSize: 24, keepsTimes: true)
     return try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: bytes ?? 0,
+      at: .url(directory.file("log")), capacity: bytes ?? 0,
       whenFull: refuses ? .refuse : .overwriteOldest, coder: .data, configuration: configuration)
   }
 

@@ -2,7 +2,6 @@
 
 import CLarderSystem
 package import Foundation
-package import LarderCore
 
 /// Names of folders and files.
 package enum DiskFolder {
@@ -25,7 +24,7 @@ package enum DiskFolder {
   /// Makes the folders above one that is to be made, each with its name on the device.
   ///
   /// - Returns: Whether one was missing.
-  static func makeParents(of location: String) throws(LarderError) -> Bool {
+  package static func makeParents(of location: String) throws(LarderError) -> Bool {
     let files = FileManager.default
     let slash = UInt8(ascii: "/")
     var missing: [String] = []
@@ -55,7 +54,7 @@ package enum DiskFolder {
   }
 
   /// The last part of a path, as far as the path itself says.
-  static func lastComponent(of path: String) -> String {
+  package static func lastComponent(of path: String) -> String {
     let slash = UInt8(ascii: "/")
     return path.utf8.split(separator: slash).last.map { String(Substring($0)) } ?? path
   }
