@@ -48,7 +48,7 @@
     /// |---|---|
     /// | `name` | text |
     /// | `countLimit` | entries |
-    /// | `costLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
+    /// | `sizeLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
     /// | `expiration` | a duration after the write, or `never` |
     /// | `autoTrimInterval`, `checkpointInterval`, `syncInterval`, `keepsExpired` | durations |
     /// | `durability` | `process` or `power` |
@@ -61,7 +61,7 @@
       self.init()
       if let name = config.string(forKey: "name") { self.name = name }
       set(&countLimit, try config.count("countLimit"))
-      set(&costLimit, try config.cost("costLimit"))
+      set(&sizeLimit, try config.size(forKey: "sizeLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
       set(&journalCapacity, try config.bytes("journalCapacity"))
       set(&inlineThreshold, try config.cost("inlineThreshold"))
@@ -124,7 +124,7 @@
     /// | key | what |
     /// |---|---|
     /// | `countLimit` | entries |
-    /// | `byteLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
+    /// | `sizeLimit`, `freeDiskSpaceLimit`, `journalCapacity`, `inlineThreshold` | sizes |
     /// | `expiration` | a duration after the write, or `never` |
     /// | `keyRule` | `any`, `diskLruCache` or `swiftyCache` |
     /// | `readingDamage` | `asError` or `asMiss` |
@@ -138,7 +138,7 @@
     public init(config: ConfigReader) throws {
       self.init()
       set(&countLimit, try config.count("countLimit"))
-      set(&byteLimit, try config.cost("byteLimit"))
+      set(&sizeLimit, try config.size(forKey: "sizeLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
       set(&journalCapacity, try config.bytes("journalCapacity"))
       set(&inlineThreshold, try config.cost("inlineThreshold"))

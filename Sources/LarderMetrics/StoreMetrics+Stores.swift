@@ -151,7 +151,7 @@
         .counter("flushes", disk.checkpoints, tier),
         .counter("flush_failures", disk.checkpointFailures, tier),
         .counter("flush_nanoseconds", UInt64(clamping: disk.checkpointTime.inNanoseconds), tier),
-        .gauge("entries", disk.count, tier), .gauge("cost", disk.cost, tier),
+        .gauge("entries", disk.count, tier), .gauge("cost", disk.size, tier),
         .gauge("bytes", disk.logSize + disk.dataSize, tier),
         .gauge("live_bytes", disk.liveSize, tier),
         .gauge("journal_bytes", disk.journalSize, tier),

@@ -31,9 +31,9 @@ struct ArchivableTests {
       at: .path(place.path), configuration: place.configuration())
     try archive.record(ArchiveNote(primaryKey: "a", text: "größe"))
     #expect(
-      try archive.currentDiskSize == (try ArchiveNote(primaryKey: "a", text: "größe").sizeOfData))
-    #expect(try archive.currentDiskSize == .bytes("a\tgröße".utf8.count))
-    archive.maximumMemorySize = .zero
+      try archive.size == (try ArchiveNote(primaryKey: "a", text: "größe").sizeOfData))
+    #expect(try archive.size == .bytes("a\tgröße".utf8.count))
+    archive.memorySizeLimit = .zero
     #expect(try archive.access("a")?.text == "größe")
     try archive.close()
     #expect(

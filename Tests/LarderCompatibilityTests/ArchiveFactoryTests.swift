@@ -41,22 +41,22 @@ struct ArchiveFactoryTests {
     let factory = place.factory()
     let users = try factory.archive(
       for: ArchiveUser.self, maximumMemorySize: 3.kilobytes, maximumDiskSize: 5.kilobytes)
-    #expect(users.maximumMemorySize == 3.kilobytes && users.maximumDiskSize == 5.kilobytes)
+    #expect(users.memorySizeLimit == 3.kilobytes && users.sizeLimit == 5.kilobytes)
     let again = try factory.archive(
       for: ArchiveUser.self, maximumMemorySize: 7.kilobytes, maximumDiskSize: 9.kilobytes)
-    #expect(again.maximumMemorySize == 3.kilobytes && again.maximumDiskSize == 5.kilobytes)
+    #expect(again.memorySizeLimit == 3.kilobytes && again.sizeLimit == 5.kilobytes)
   }
 
   @Test(arguments: [DataSize.zero, -1])
   func noSizeIsTheDefault(size: DataSize) throws {
     let archive = try place.factory().archive(
       for: ArchiveUser.self, maximumMemorySize: size, maximumDiskSize: size)
-    #expect(archive.maximumMemorySize == 1.megabytes && archive.maximumDiskSize == 2.megabytes)
+    #expect(archive.memorySizeLimit == 1.megabytes && archive.sizeLimit == 2.megabytes)
     let factory = ArchiveFactory(
       directory: place.directory.file("other"), maximumMemorySize: 5.kilobytes,
       maximumDiskSize: 6.kilobytes)
     let other = try factory.archive(for: ArchiveUser.self, maximumMemorySize: size)
-    #expect(other.maximumMemorySize == 5.kilobytes && other.maximumDiskSize == 6.kilobytes)
+    #expect(other.memorySizeLimit == 5.kilobytes && other.sizeLimit == 6.kilobytes)
   }
 
   @Test func whatWasClosedIsOpenedAgain() throws {

@@ -58,9 +58,9 @@ struct Member: Codable, Archivable {
     let some = try members.accessAll(limitedBy: 2)
     #expect(member?.age == 37 && all.count == 3 && some.count == 2)
     #expect(try members.latestAccessTime(of: "ada") != nil)
-    #expect(try members.currentDiskSize > .zero)
-    #expect(members.currentMemorySize <= members.maximumMemorySize)
-    #expect(members.maximumDiskSize == 10.megabytes)
+    #expect(try members.size > .zero)
+    #expect(members.memorySize <= members.memorySizeLimit)
+    #expect(members.sizeLimit == 10.megabytes)
     #expect(try members.deleteAll(olderThan: .seconds(3600)) == 0)
     try members.delete(id: "ada")
     try members.delete(ids: "ada", "bob")
@@ -72,8 +72,8 @@ struct Member: Codable, Archivable {
     try members.deleteAll()
     let path = directory.file("own").path
     var configuration = ArchiveConfiguration()
-    configuration.maximumDiskSize = 10.megabytes
-    configuration.maximumMemorySize = 1.megabytes
+    configuration.sizeLimit = 10.megabytes
+    configuration.memorySizeLimit = 1.megabytes
     let own = try Archive<Member>(at: .path(path), configuration: configuration)
     #expect(try own.isEmpty)
     #expect(Member.archiveName == "vellum_member")

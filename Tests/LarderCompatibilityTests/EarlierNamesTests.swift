@@ -59,12 +59,16 @@ import Testing
     try await disk.set("one", forKey: 1)
     try await disk.flush()
     #expect(try disk.statistics.pendingCount == 0)
+    #expect(try await disk.trim(toCost: 0) == 1)
     let cache = Cache(name: "texts", tiers: [disk])
     try await cache.flush()
     try await cache.close()
     let entries = try EntryCache<Int>(at: .path(directory.file("entries").path), valueCount: 1)
     try await entries.delete()
     #expect(!FileManager.default.fileExists(atPath: entries.path))
+    let archive = try Archive<Item>(at: .url(directory.file("archive")))
+    try await archive.setMaximumDiskSize(1.megabytes)
+    #expect(archive.sizeLimit == 1.megabytes)
   }
 
   @available(*, deprecated)
@@ -82,6 +86,48 @@ import Testing
     let typed = directory.file("typed")
     try MessageLog<Int>(fileURL: typed, maximumBytes: 1 << 16, whenFull: .refuse).append(1)
     #expect(try MessageLog<Int>(readingFrom: typed).messages() == [1])
+  }
+
+  @available(*, deprecated)
+  @Test func countsSizesAndLimitsHaveTheirOldNames() throws {
+    var configuration = DiskCacheConfiguration<Int, String>()
+    #expect(configuration.costLimit == .max)
+    configuration.costLimit = 100
+    #expect(configuration.sizeLimit == 100)
+    let disk = try DiskCache<Int, String>(
+      at: .url(directory.file("disk")), configuration: configuration)
+    try disk.set("one", forKey: 1)
+    #expect(try disk.totalCount == 1 && disk.totalCost == disk.size.bytes)
+    #expect(try disk.statistics.cost == disk.totalCost && disk.costLimit == 100)
+    disk.costLimit = .max
+    #expect(disk.sizeLimit == nil && disk.costLimit == .max)
+    #expect(try disk.trim(toCost: 100) == 0)
+    let memory = MemoryCache<Int, String>()
+    memory.set("one", forKey: 1)
+    #expect(memory.totalCount == 1)
+
+    var settings = EntryCacheConfiguration()
+    settings.byteLimit = 100
+    #expect(settings.sizeLimit == 100 && settings.byteLimit == 100)
+    let entries = try EntryCache<Int>(
+      at: .url(directory.file("entries")), valueCount: 1, configuration: settings)
+    entries.byteLimit = -1
+    #expect(entries.sizeLimit == -1 && entries.byteLimit == 0)
+
+    var sizes = ArchiveConfiguration()
+    sizes.maximumDiskSize = 2.megabytes
+    sizes.maximumMemorySize = 1.megabytes
+    #expect(sizes.sizeLimit == 2.megabytes && sizes.memorySizeLimit == 1.megabytes)
+    #expect(sizes.maximumDiskSize == 2.megabytes && sizes.maximumMemorySize == 1.megabytes)
+    let archive = try Archive<Item>(at: .url(directory.file("archive")), configuration: sizes)
+    try archive.insert(Item(id: 1))
+    #expect(try archive.currentDiskSize == archive.size && archive.size > .zero)
+    #expect(archive.currentMemorySize == archive.memorySize)
+    try archive.setMaximumDiskSize(3.megabytes)
+    #expect(archive.maximumDiskSize == 3.megabytes)
+    try archive.setMaximumDiskSize(nil)
+    archive.maximumMemorySize = .zero
+    #expect(archive.sizeLimit == nil && archive.maximumMemorySize == .zero)
   }
 
   private struct Item: Codable, Identifiable, Sendable { var id: Int }

@@ -17,7 +17,7 @@
   // Example: a whole server
   /// Serves until SIGTERM, with everything it keeps in one folder.
   func serve(from folder: URL) async throws {
-    // LOG_CAPACITY=256MiB, USERS_DISK_COST_LIMIT=1GiB, USERS_EXPIRATION=30d, …
+    // LOG_CAPACITY=256MiB, USERS_DISK_SIZE_LIMIT=1GiB, USERS_EXPIRATION=30d, …
     let config = ConfigReader(provider: EnvironmentVariablesProvider())
 
     let destination = try LogDestination(

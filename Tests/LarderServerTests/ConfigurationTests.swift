@@ -25,7 +25,7 @@
       let disk = try DiskCacheConfiguration<Int, Int>(config: config)
       #expect(disk.journalCapacity == 256 << 20 && disk.durability == .process)
       let entries = try EntryCacheConfiguration(config: config)
-      #expect(entries.byteLimit == .max && entries.keyRule == .any)
+      #expect(entries.sizeLimit == nil && entries.keyRule == .any)
       #expect(try MessageLogConfiguration(config: config) == MessageLogConfiguration())
       #expect(try CacheConfiguration<Int, Int>(config: config).writePolicy == .writeThrough)
     }
@@ -49,7 +49,7 @@
       let cache = try CacheConfiguration<Int, Int>(
         config: reader([
           "users.name": "users", "users.expiration": "30d", "users.memory.countLimit": 10,
-          "users.memory.expiration": "1h", "users.disk.costLimit": "1GiB",
+          "users.memory.expiration": "1h", "users.disk.sizeLimit": "1GiB",
           "users.disk.freeDiskSpaceLimit": "4GB", "users.disk.journalCapacity": 1_048_576,
           "users.disk.durability": "power", "users.disk.tracksUse": true,
           "users.disk.keepsExpired": "2m",
@@ -59,7 +59,7 @@
       #expect(cache.name == "users" && cache.memory.countLimit == 10)
       #expect(cache.memory.expiration == Expiration(afterWrite: .seconds(3600)))
       #expect(cache.disk.expiration == Expiration(afterWrite: .seconds(2_592_000)))
-      #expect(cache.disk.costLimit == 1 << 30 && cache.disk.freeDiskSpaceLimit == 4_000_000_000)
+      #expect(cache.disk.sizeLimit == 1.gigabytes && cache.disk.freeDiskSpaceLimit == 4_000_000_000)
       #expect(cache.disk.journalCapacity == 1 << 20 && cache.disk.durability == .power)
       #expect(cache.disk.keepsExpired == .seconds(120))
       #expect(cache.disk.tracksUse && cache.writePolicy == .writeBack() && cache.keepsHotKeys)
@@ -70,7 +70,7 @@
       let config = reader([
         "durability": "power", "syncInterval": "never", "consumerSlots": 3, "onMismatch": "adapt",
         "trustsOtherUsers": true, "whenFull": "refuse", "capacity": "1GiB",
-        "criticalDurability": "power", "pages.byteLimit": "100M",
+        "criticalDurability": "power", "pages.sizeLimit": "100M",
         "pages.keyRule": "diskLruCache", "pages.readingDamage": "asMiss", "pages.isReadOnly": false,
         "pages.inlineThreshold": 100,
         "pages.trustsOtherUsers": true,
@@ -81,7 +81,7 @@
       #expect(try MessageLogConfiguration.whenFull(from: config) == .refuse)
       #expect(try config.size(forKey: "capacity") == 1.gigabytes)
       let entries = try EntryCacheConfiguration(config: config.scoped(to: "pages"))
-      #expect(entries.byteLimit == 100 << 20 && entries.keyRule == .diskLruCache)
+      #expect(entries.sizeLimit == 100.megabytes && entries.keyRule == .diskLruCache)
       #expect(entries.readingDamage == .asMiss)
       #expect(entries.inlineThreshold == 100 && entries.trustsOtherUsers)
       #if Logging
@@ -93,17 +93,17 @@
 
     @Test func theEnvironmentIsText() throws {
       let provider = EnvironmentVariablesProvider(environmentVariables: [
-        "PAGES_COUNT_LIMIT": "1000", "PAGES_COST_LIMIT": "4096", "PAGES_TRACKS_USE": "true",
+        "PAGES_COUNT_LIMIT": "1000", "PAGES_SIZE_LIMIT": "4096", "PAGES_TRACKS_USE": "true",
       ])
       let config = ConfigReader(provider: provider).scoped(to: "pages")
       let disk = try DiskCacheConfiguration<Int, Int>(config: config)
-      #expect(disk.countLimit == 1000 && disk.costLimit == 4096 && disk.tracksUse)
+      #expect(disk.countLimit == 1000 && disk.sizeLimit == 4096 && disk.tracksUse)
     }
 
     @Test(
       arguments: [
-        ("costLimit", "64 sheep"), ("costLimit", "-1"), ("costLimit", 1.5), ("costLimit", -1),
-        ("costLimit", ConfigValue(.stringArray(["1", "2"]), isSecret: false)),
+        ("sizeLimit", "64 sheep"), ("sizeLimit", "-1"), ("sizeLimit", 1.5), ("sizeLimit", -1),
+        ("sizeLimit", ConfigValue(.stringArray(["1", "2"]), isSecret: false)),
         ("countLimit", "many"), ("countLimit", -1), ("countLimit", true),
         ("expiration", "60"), ("expiration", 60), ("expiration", "30m1h"), ("expiration", "-5s"),
         ("checkpointInterval", "soon"), ("checkpointInterval", true), ("durability", "diamond"),

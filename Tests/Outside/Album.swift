@@ -114,7 +114,7 @@ final class Album {
   // MARK: - Promises
 
   private func watch() throws {
-    cost.see(try cache.totalCost)
+    cost.see(try cache.size.bytes)
     let used = Machine.disk(cache.path)
     disk.see(used.total - used.index)
     memory.see(Machine.resident)
@@ -133,7 +133,7 @@ final class Album {
     }
     checkOrder(there, moment, Int(Double(limit) * share))
     for id in pictures.indices where !there.contains(id) { pictures[id] = Picture() }
-    let cost = try cache.totalCost
+    let cost = try cache.size.bytes
     expect(
       cost <= limit, "flush() evicts what exceeds a limit", "\(moment): \(cost) of \(limit)")
     Self.checkMemory(cache.path, memory, limit, "day")
@@ -160,7 +160,7 @@ final class Album {
   static func checkLimits(
     _ cache: DiskCache<String, Data>, _ limit: Int, _ what: String
   ) throws {
-    let cost = try cache.totalCost
+    let cost = try cache.size.bytes
     expect(
       cost <= limit + max(limit / 10, 32 << 20), "The cost stays near its limit",
       "\(what): \(megabytes(cost)) at a limit of \(megabytes(limit))")
@@ -170,7 +170,7 @@ final class Album {
     // While much is written on a busy machine: what may wait, 4 MiB and a segment come on top.
     let waiting = max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
     // Each record has a key of up to 200 bytes and 75 of its own.
-    let records = try cache.totalCount * 275
+    let records = try cache.count * 275
     let written = (limit + records) / 10 * 12 + waiting
     let log = max((most + records) / 10 * 13, written)
     // Who is stopped in the middle of a read keeps what is evicted until it goes on: eight segments

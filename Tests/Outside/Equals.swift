@@ -159,7 +159,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.value = { try cache.value(forKey: $0) }
       shelf.set = { try cache.set($0, forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
-      shelf.count = { try cache.totalCount }
+      shelf.count = { try cache.count }
       shelf.checkpoint = { try cache.checkpoint() }
       shelf.close = { try cache.close() }
     }
@@ -171,7 +171,7 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
       shelf.value = { try cache.value(forKey: $0) }
       shelf.set = { try cache.set($0, forKey: $1) }
       shelf.remove = { try cache.remove(forKey: $0) }
-      shelf.count = { try cache.diskCache?.totalCount ?? 0 }
+      shelf.count = { try cache.diskCache?.count ?? 0 }
       // A reader finds it on disk then, and not in memory.
       shelf.checkpoint = {
         try cache.diskCache?.checkpoint()

@@ -53,7 +53,7 @@ enum Images {
 
   static func limited(_ bytes: Int) -> DiskCacheConfiguration<String, Data> {
     var configuration = DiskCacheConfiguration<String, Data>()
-    configuration.costLimit = bytes
+    configuration.sizeLimit = DataSize(bytes: bytes)
     return configuration
   }
 

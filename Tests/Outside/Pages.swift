@@ -48,7 +48,7 @@ enum Pages {
       let bytes = ids.reduce(0) { sum, id in
         (0..<3).reduce(sum) { $0 + value(id, 1, $1).count }
       }
-      let (found, size) = (try cache.count, try cache.size)
+      let (found, size) = (try cache.count, try cache.size.bytes)
       expect(found == count, "Counts are right", "\(moment): \(found) of \(count)")
       expect(size == bytes, "Counts are right", "\(moment): \(size) of \(bytes) bytes")
       expect(
@@ -167,7 +167,7 @@ enum Pages {
     let bytes = model.reduce(0) { sum, entry in
       (0..<3).reduce(sum) { $0 + value(entry.key, entry.value[$1], $1).count }
     }
-    let (count, size, statistics) = (try cache.count, try cache.size, try cache.statistics)
+    let (count, size, statistics) = (try cache.count, try cache.size.bytes, try cache.statistics)
     expect(count == model.count, "Counts are right", "\(count) of \(model.count)")
     expect(size == bytes, "Counts are right", "\(size) of \(bytes) bytes")
     expect(

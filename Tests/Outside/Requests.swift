@@ -173,8 +173,8 @@ enum Requests {
       statistics.failures == 0 && statistics.writeFailures == 0, "Nothing fails on a good disk",
       "\(statistics.failures) calls of a tier, \(statistics.writeFailures) writes")
     expect(
-      cache.memoryCache.totalCount <= 20_000, "Limits of memory hold whenever a call returns",
-      "\(cache.memoryCache.totalCount) entries of 20,000")
+      cache.memoryCache.count <= 20_000, "Limits of memory hold whenever a call returns",
+      "\(cache.memoryCache.count) entries of 20,000")
     expect(
       resident < 512 << 20 && descriptors < 200, "What a cache takes is bounded",
       "\(megabytes(resident)), \(descriptors) descriptors")
@@ -191,9 +191,9 @@ enum Requests {
       there += 1
     }
     guard let disk = cache.diskCache else { return }
-    let total = try disk.totalCount
+    let total = try disk.count
     let removed = try disk.removeExpired()
-    let rest = try disk.totalCount
+    let rest = try disk.count
     expect(
       rest == total - removed, "Statistics add up",
       "\(total) entries, \(removed) of them expired and removed, are \(rest)")

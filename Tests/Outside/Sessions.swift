@@ -96,12 +96,12 @@ enum Sessions {
 
   private static func tooLarge(_ session: Session) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
-    configuration.costLimit = 20_000_000
+    configuration.sizeLimit = 20_000_000
     let cache = try DiskCache(at: .path(session.path("large")), configuration: configuration)
     for key in 0..<150 { try cache.set(Data(count: 100_000), forKey: key) }
     try cache.set(Data(count: 25_000_000), forKey: 1000)
     try cache.checkpoint()
-    let left = try cache.totalCount
+    let left = try cache.count
     expect(
       left == 150, "A value above the limit is evicted alone", "\(left) of 150 others are left")
     try cache.close()

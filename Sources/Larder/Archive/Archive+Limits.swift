@@ -4,70 +4,42 @@ public import LarderCore
 import Synchronization
 
 extension Archive {
-  /// How many elements there are, including expired ones that were not
-  /// removed yet.
-  ///
-  /// - Throws: `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(1), and once for each write since the last call O(log n).
-  public var count: Int {
-    get throws { Int(clamping: try store.totals().count) }
-  }
-
-  /// Whether there are no elements; see ``count``.
-  ///
-  /// - Throws: As ``count``.
-  /// - Complexity: As ``count``.
-  public var isEmpty: Bool {
-    get throws { try count == 0 }
-  }
-
-  /// How many encoded bytes all elements have together.
-  ///
-  /// Never more than ``maximumDiskSize``. What keys, indexes and the files themselves take is
-  /// not part of it: see ``StoreStatistics/dataSize``.
-  ///
-  /// - Throws: As ``count``.
-  /// - Complexity: As ``count``.
-  public var currentDiskSize: DataSize {
-    get throws { DataSize(bytes: try store.cost()) }
-  }
-
   /// How many encoded bytes the elements have that are in memory too; never more than
-  /// ``maximumMemorySize``.
+  /// ``memorySizeLimit``.
   ///
   /// - Complexity: O(1).
-  public var currentMemorySize: DataSize { DataSize(bytes: memory.totalCost) }
+  public var memorySize: DataSize { DataSize(bytes: memory.totalCost) }
 
   /// How many elements are in memory too.
   ///
   /// - Complexity: O(1).
-  public var memoryCount: Int { memory.totalCount }
+  public var memoryCount: Int { memory.count }
 
   /// The most encoded bytes that all elements have together; nil for no limit.
   ///
   /// - Complexity: O(1).
-  public var maximumDiskSize: DataSize? { room.maximum }
+  public var sizeLimit: DataSize? { room.maximum }
 
-  /// Changes ``maximumDiskSize``, and evicts what is too much, the least recently accessed
+  /// Changes ``sizeLimit``, and evicts what is too much, the least recently accessed
   /// first.
   ///
   /// - Parameter size: The most encoded bytes that all elements have together; nil for no
   ///   limit. Less than 0 counts as 0.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(elements that leave · log n), and a flush if any do.
-  public func setMaximumDiskSize(_ size: DataSize?) throws {
-    try changeMaximumDiskSize(size)
+  public func setSizeLimit(_ size: DataSize?) throws {
+    try changeSizeLimit(size)
   }
 
-  /// As the synchronous form, on a thread of the archive's own: changes ``maximumDiskSize``,
+  /// As the synchronous form, on a thread of the archive's own: changes ``sizeLimit``,
   /// and evicts what is too much.
   ///
   /// - Parameter size: The most encoded bytes that all elements have together; nil for no
   ///   limit. Less than 0 counts as 0.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(elements that leave · log n), and a flush if any do.
-  public func setMaximumDiskSize(_ size: DataSize?) async throws {
-    try await executor.run { try self.changeMaximumDiskSize(size) }
+  public func setSizeLimit(_ size: DataSize?) async throws {
+    try await executor.run { try self.changeSizeLimit(size) }
   }
 
   /// The most encoded bytes that the elements in memory have together. 0 and less: none is
@@ -76,7 +48,7 @@ extension Archive {
   /// What is too much leaves before the assignment returns.
   ///
   /// - Complexity: O(1) for reading, O(elements that leave) for setting.
-  public var maximumMemorySize: DataSize {
+  public var memorySizeLimit: DataSize {
     get { DataSize(bytes: memoryLimit.load(ordering: .relaxed)) }
     set {
       let bytes = Self.bytesInMemory(newValue)
@@ -90,13 +62,13 @@ extension Archive {
     Element.self is AnyObject.Type ? 0 : max(0, size.bytes)
   }
 
-  private func changeMaximumDiskSize(_ size: DataSize?) throws {
+  private func changeSizeLimit(_ size: DataSize?) throws {
     if isReadOnly {
       throw LarderError(
         .readOnly, "The size of \(path) cannot be changed: it was opened for reading only.")
     }
     var limits = StoreLimits()
-    limits.cost = size.map { max(0, $0.bytes) } ?? .max
+    limits.size = size
     limits.expiration = expiration
     store.setLimits(limits)
     try room.setMaximum(size, store, expires: expiration != .never)

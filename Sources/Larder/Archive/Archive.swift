@@ -24,7 +24,7 @@ public import Synchronization
 /// is a class decodes another object, so what is done to one changes nothing until it is stored.
 /// (An object that is a *property* of a structure is shared by whoever reads it from memory.)
 ///
-/// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
+/// With ``ArchiveConfiguration/sizeLimit`` an archive stays within that size: what
 /// was accessed least recently leaves for what is written.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
@@ -131,8 +131,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     companion = configuration.companion
     batchLimit = Int(clamping: min(8 << 20, configuration.journalCapacity / 8))
     memory = ArchiveCell.makeMemory(configuration)
-    memoryLimit = Atomic(Self.bytesInMemory(configuration.maximumMemorySize))
-    room = ArchiveRoom(limit: configuration.maximumDiskSize)
+    memoryLimit = Atomic(Self.bytesInMemory(configuration.memorySizeLimit))
+    room = ArchiveRoom(limit: configuration.sizeLimit)
     try checkIndexes(opened.there, progress: configuration.openingProgress)
     if !isReadOnly { try room.enforce(store, expires: expiration != .never) }
   }

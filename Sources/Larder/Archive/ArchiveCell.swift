@@ -23,6 +23,6 @@ struct ArchiveCell<Element: Sendable>: Sendable {
     _ configuration: ArchiveConfiguration
   ) -> MemoryCache<ID, ArchiveCell<Element>> {
     MemoryCache(
-      policy: .lru, costLimit: max(0, configuration.maximumMemorySize.bytes))
+      policy: .lru, costLimit: max(0, configuration.memorySizeLimit.bytes))
   }
 }

@@ -7,7 +7,7 @@ public import LarderCore
 ///
 /// ```swift
 /// var configuration = ArchiveConfiguration()
-/// configuration.maximumDiskSize = 100.megabytes
+/// configuration.sizeLimit = 100.megabytes
 /// configuration.expiration = .days(30)
 /// let users = try Archive<User>(at: .path(path), configuration: configuration)
 /// ```
@@ -16,11 +16,11 @@ public import LarderCore
 public struct ArchiveConfiguration: Sendable {
   /// The most encoded bytes that all elements have together, at any time; nil, the
   /// default, for no limit. Less than 0 counts as 0.
-  public var maximumDiskSize: DataSize?
+  public var sizeLimit: DataSize?
 
   /// The most encoded bytes that the elements have that are kept in memory too; 1 MiB by
   /// default. 0 and less: none is kept there; and none ever is that is an object.
-  public var maximumMemorySize: DataSize = 1.megabytes
+  public var memorySizeLimit: DataSize = 1.megabytes
 
   /// How long elements live, counted from when they were written or last accessed;
   /// `Expiration.never` by default. Its spread is of no effect here.
@@ -124,7 +124,7 @@ public struct ArchiveConfiguration: Sendable {
     options.checkpointInterval = checkpointInterval
     options.syncInterval = syncInterval
     options.trimInterval = autoTrimInterval
-    options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max
+    options.limits.size = sizeLimit
     options.limits.expiration = expiration
     options.permissions = UInt32(permissions)
     options.trustsOtherUsers = trustsOtherUsers

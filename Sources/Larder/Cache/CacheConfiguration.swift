@@ -7,7 +7,7 @@ public import LarderCore
 /// ```swift
 /// var configuration = CacheConfiguration<String, Data>()
 /// configuration.memory.costLimit = 64 << 20
-/// configuration.disk.costLimit = 1 << 30
+/// configuration.disk.sizeLimit = 1.gigabytes
 /// configuration.expiration = .days(30)
 /// let images = try Cache(at: .named("images"), configuration: configuration)
 /// ```

@@ -8,7 +8,7 @@ public import LarderCore
 ///
 /// ```swift
 /// var configuration = DiskCacheConfiguration<URL, Data>()
-/// configuration.costLimit = 1 << 30
+/// configuration.sizeLimit = 1.gigabytes
 /// configuration.expiration = .days(30)
 /// configuration.freeDiskSpaceLimit = 4 << 30
 /// let pages = try DiskCache(at: .path(path), configuration: configuration)
@@ -33,14 +33,14 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   public var countLimit = Int.max
 
   /// The most encoded bytes that all values have together. 0 and less: none that has any.
-  /// `Int.max`, the default: no limit.
+  /// Nil, the default: no limit.
   ///
   /// The next checkpoint evicts what exceeds it. Until then there may be a tenth more, or 32
   /// MiB where that is more; at a small limit, half as much again and 2 MiB at most. Writes
   /// that are faster than eviction wait for it. The log takes 1.2 times as much on disk, of
   /// keys and some 60 bytes an entry too, and 4 MiB; while it is written to, that excess
   /// besides. The index comes on top of it.
-  public var costLimit = Int.max
+  public var sizeLimit: DataSize?
 
   /// How long entries live that are stored without an expiration of their own;
   /// `Expiration.never` by default. See ``DiskCache/expiration``.
@@ -142,7 +142,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
     options.trimInterval = autoTrimInterval
     options.grace = keepsExpired
     options.limits.count = countLimit
-    options.limits.cost = costLimit
+    options.limits.size = sizeLimit
     options.limits.expiration = expiration
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)

@@ -5,16 +5,16 @@ import Synchronization
 
 extension EntryCache {
   /// The most bytes that the values of all entries have together. 0 and less: none that
-  /// has any. `Int.max`: no limit.
+  /// has any. Nil: no limit.
   ///
   /// What is too much leaves with the next checkpoint, the least recently used first;
   /// `checkpoint()` runs one at once. A change is of no effect on a cache that is closed or was
   /// opened for reading only.
   ///
   /// - Complexity: O(1).
-  public var byteLimit: Int {
-    get { store.limits.withLock { $0.cost } }
-    set { store.changeLimits { $0.cost = max(0, newValue) } }
+  public var sizeLimit: DataSize? {
+    get { store.limits.withLock { $0.size } }
+    set { store.changeLimits { $0.size = newValue } }
   }
 
   /// The most entries. 0 and less: none. `Int.max`: no limit.
@@ -34,31 +34,5 @@ extension EntryCache {
   public var expiration: Expiration {
     get { store.limits.withLock { $0.expiration } }
     set { store.changeLimits { $0.expiration = newValue } }
-  }
-
-  /// How many entries there are, including expired ones that were not
-  /// removed yet.
-  ///
-  /// - Throws: `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(1), and once for each write since the last call O(log n).
-  public var count: Int {
-    get throws { Int(clamping: try store.handle.totals().count) }
-  }
-
-  /// How many bytes the values of all entries have together, likewise; `Int.max` if that is
-  /// not enough.
-  ///
-  /// - Throws: As ``count``.
-  /// - Complexity: As ``count``.
-  public var size: Int {
-    get throws { Int(clamping: try store.handle.totals().cost) }
-  }
-
-  /// Whether ``count`` is 0.
-  ///
-  /// - Throws: As ``count``.
-  /// - Complexity: As ``count``.
-  public var isEmpty: Bool {
-    get throws { try count == 0 }
   }
 }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// ```swift
 /// var configuration = EntryCacheConfiguration()
-/// configuration.byteLimit = 50 << 20
+/// configuration.sizeLimit = 50.megabytes
 /// let pages = try EntryCache<String>(
 ///   name: "pages", valueCount: 2, version: 1, configuration: configuration)
 /// try await pages.setValues([head, body], forKey: "home")

@@ -7,7 +7,7 @@ public import LarderCore
 ///
 /// ```swift
 /// var configuration = EntryCacheConfiguration()
-/// configuration.byteLimit = 100 << 20
+/// configuration.sizeLimit = 100.megabytes
 /// configuration.keyRule = .diskLruCache
 /// let pages = try EntryCache<String>(
 ///   path: path, valueCount: 2, version: 1, configuration: configuration)
@@ -15,10 +15,10 @@ public import LarderCore
 ///
 /// **Concurrency.** A value; safe to pass between threads.
 public struct EntryCacheConfiguration: Sendable {
-  /// The most bytes that the values of all entries have together; at least 1. `Int.max`,
+  /// The most bytes that the values of all entries have together; at least 1. Nil,
   /// the default: no limit. What is too much leaves with the next flush, the least
   /// recently used first.
-  public var byteLimit = Int.max
+  public var sizeLimit: DataSize?
 
   /// The most entries. 0 and less: none. `Int.max`, the default: no limit.
   public var countLimit = Int.max
@@ -108,7 +108,7 @@ public struct EntryCacheConfiguration: Sendable {
     options.syncInterval = syncInterval
     options.trimInterval = autoTrimInterval
     options.limits.count = countLimit
-    options.limits.cost = byteLimit
+    options.limits.size = sizeLimit
     options.limits.expiration = expiration
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)

@@ -60,7 +60,7 @@ enum StoreFiles {
       return
     } catch let error as LarderError where error.code == .damaged {
       folder = try StoreFolder(
-        path: path, location: StoreFolder.location(of: path), isReadOnly: true)
+        path: path, location: DiskFolder.absolute(path), isReadOnly: true)
       // It was one.
       guard let log = try folder.open().folder("log"), try !segments(log).isEmpty else {
         throw error

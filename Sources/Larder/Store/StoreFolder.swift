@@ -31,14 +31,6 @@ struct StoreFolder: Sendable {
     identity = found
   }
 
-  /// What a path means now, from the root on.
-  static func location(of path: String) throws(LarderError) -> String {
-    var whole: UnsafeMutablePointer<CChar>?
-    try check(larder_os_absolute_path(path, &whole), "open \(path)")
-    defer { free(whole) }
-    return whole.map { String(cString: $0) } ?? path
-  }
-
   /// Opens it.
   ///
   /// - Throws: `.replaced` if something else lies there by now, or nothing.

@@ -11,7 +11,7 @@ typealias StoreProgressReport = (UInt64, UInt64) -> Bool
 
 extension StoreHandle {
   /// Entries, and the bytes of their values.
-  func totals() throws(LarderError) -> (count: UInt64, cost: UInt64) {
+  func totals() throws(LarderError) -> (count: UInt64, bytes: UInt64) {
     var count: UInt64 = 0
     var bytes: UInt64 = 0
     try check(
@@ -31,9 +31,9 @@ extension StoreHandle {
     _ = suspension.withPointer { larder_store_limits_set($0, &raw) }
   }
 
-  func trim(count: UInt64, cost: UInt64) throws(LarderError) -> Int {
+  func trim(count: UInt64, bytes: UInt64) throws(LarderError) -> Int {
     var removed: UInt64 = 0
-    try check(suspension.call { larder_store_trim($0, count, cost, &removed) }, "trim \(path)")
+    try check(suspension.call { larder_store_trim($0, count, bytes, &removed) }, "trim \(path)")
     return Int(clamping: removed)
   }
 

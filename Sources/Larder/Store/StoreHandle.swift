@@ -49,7 +49,7 @@ final class StoreHandle: Sendable {
   /// is about.
   init(path: String, options: StoreOptions, foundFormat: inout UInt64) throws(LarderError) {
     try Self.validate(path: path)
-    let location = try StoreFolder.location(of: path)
+    let location = try DiskFolder.absolute(path)
     let store: SuspendableHandle.Opened
     do throws(LarderError) {
       store = try Self.open(location, named: path, options, foundFormat: &foundFormat)

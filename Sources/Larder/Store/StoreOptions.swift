@@ -118,7 +118,8 @@ package struct StoreTuning: Sendable {
 /// How much a store keeps: `larder_store_limits` in Swift's types.
 struct StoreLimits: Sendable, Hashable {
   var count = Int.max
-  var cost = Int.max
+  /// Nil for no limit.
+  var size: DataSize?
   var expiration: Expiration = .never
   var freeSpace: UInt64 = 0
 
@@ -126,13 +127,15 @@ struct StoreLimits: Sendable, Hashable {
 
   var raw: larder_store_limits {
     larder_store_limits(
-      count: Self.raw(count), bytes: Self.raw(cost),
+      count: Self.raw(count), bytes: Self.raw(size),
       age_ns: expiration.afterWrite.map { max(0, $0.inNanoseconds) } ?? .max,
       end_ns: expiration.date.map(\.inNanoseconds) ?? .max, free_bytes: freeSpace)
   }
 
   /// `Int.max` is no limit; less than 0 counts as 0.
   static func raw(_ limit: Int) -> UInt64 { limit == .max ? .max : UInt64(max(0, limit)) }
+
+  static func raw(_ size: DataSize?) -> UInt64 { size.map { UInt64(max(0, $0.bytes)) } ?? .max }
 }
 
 /// What the C core calls back for: it has to live as long as the store.

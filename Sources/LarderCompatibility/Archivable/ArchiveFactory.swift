@@ -163,8 +163,8 @@ public final class ArchiveFactory: Sendable {
     _ type: Element.Type, _ memorySize: DataSize, _ diskSize: DataSize
   ) throws -> Archive<Element> {
     var configuration = configuration
-    configuration.maximumMemorySize = memorySize > .zero ? memorySize : maximumMemorySize
-    configuration.maximumDiskSize = diskSize > .zero ? diskSize : maximumDiskSize
+    configuration.memorySizeLimit = memorySize > .zero ? memorySize : maximumMemorySize
+    configuration.sizeLimit = diskSize > .zero ? diskSize : maximumDiskSize
     configuration.companion = ArchiveFactoryLink(owner: self)
     return try Archive(at: try location(Element.archiveName), configuration: configuration)
   }

@@ -21,6 +21,14 @@ package enum DiskFolder {
     }
   }
 
+  /// What a path means now, from the root on.
+  package static func absolute(_ path: String) throws(LarderError) -> String {
+    var whole: UnsafeMutablePointer<CChar>?
+    try check(larder_os_absolute_path(path, &whole), "open \(path)")
+    defer { free(whole) }
+    return whole.map { String(cString: $0) } ?? path
+  }
+
   /// Makes the folders above one that is to be made, each with its name on the device.
   ///
   /// - Returns: Whether one was missing.

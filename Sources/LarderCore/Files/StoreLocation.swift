@@ -8,7 +8,7 @@ public import Foundation
 /// let users = try Archive<User>(at: .named("users"))
 /// let pages = try Cache<URL, Data>(at: .url(folder.appending(component: "pages")))
 /// let tokens = try DiskCache<String, String>(at: "/var/cache/example/tokens")
-/// let events = try MessageLog<Event>(at: .named("events"), capacity: 1.megabytes, whenFull: .refuse)
+/// let log = try MessageLog<Event>(at: .named("events"), capacity: 1.megabytes, whenFull: .refuse)
 /// ```
 ///
 /// A store is a folder, a log one file. Opening creates it, and the folders above it, if they are

@@ -94,7 +94,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
       path, options, onMismatch: configuration.onMismatch, mismatch: &mismatch)
     self.mismatch = mismatch
     self.isReader = mismatch != nil
-    self.fileURL = URL(fileURLWithPath: path, isDirectory: false).absoluteURL
+    self.fileURL = URL(fileURLWithPath: path, isDirectory: false)
     self.coder = coder
     self.durability = configuration.durability
   }
@@ -124,7 +124,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
       options: RingOptions(readOnly: true, existing: true, contentFormat: coder.format))
     self.mismatch = nil
     self.isReader = true
-    self.fileURL = URL(fileURLWithPath: path, isDirectory: false).absoluteURL
+    self.fileURL = URL(fileURLWithPath: path, isDirectory: false)
     self.coder = coder
     self.durability = .process
   }

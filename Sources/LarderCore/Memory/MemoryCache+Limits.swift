@@ -52,17 +52,17 @@ extension MemoryCache {
   /// upon yet.
   ///
   /// - Complexity: O(1).
-  public var totalCount: Int { Int(clamping: index.count) }
+  public var count: Int { Int(clamping: index.count) }
 
   /// What the entries cost together, likewise; `Int.max` if that is not enough.
   ///
   /// - Complexity: O(1).
   public var totalCost: Int { Int(clamping: index.totalCost) }
 
-  /// Whether ``totalCount`` is 0.
+  /// Whether ``count`` is 0.
   ///
   /// - Complexity: O(1).
-  public var isEmpty: Bool { totalCount == 0 }
+  public var isEmpty: Bool { count == 0 }
 
   func setLimits(count: Int? = nil, cost: Int? = nil) {
     changing { settings in

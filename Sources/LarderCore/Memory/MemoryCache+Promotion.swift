@@ -28,7 +28,7 @@ extension MemoryCache {
 
   /// Whether an entry can be stored without another one leaving for it.
   package func hasRoom(for value: Value, _ key: Key, _ cost: Int?) -> Bool {
-    if totalCount >= countLimit { return false }
+    if count >= countLimit { return false }
     let (sum, overflows) = index.totalCost.addingReportingOverflow(weigh(key, value, cost))
     return costLimit == .max || (!overflows && sum <= costLimit)
   }

@@ -35,7 +35,7 @@ struct CacheBackup: ParsableCommand {
     }
     guard !quiet else { return }
     let copy = try CacheFolder.read(target)
-    let (count, cost) = (try copy.totalCount, try copy.totalCost)
+    let (count, cost) = (try copy.count, try copy.size.bytes)
     StandardError.note(
       "\(target): \(CacheText.entries(count)) of \(Quantity.bytes(UInt64(cost))) copied")
   }

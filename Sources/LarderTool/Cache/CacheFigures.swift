@@ -21,7 +21,7 @@ struct CacheFigures {
 
   init(_ folder: String, _ cache: RawCache) throws {
     self.folder = folder
-    (count, cost) = (try cache.totalCount, try cache.totalCost)
+    (count, cost) = (try cache.count, try cache.size.bytes)
     statistics = try cache.statistics
     kind = StoreKind(statistics)
     // Figures of the log are those of the last checkpoint, before which it has files, too.

@@ -59,7 +59,7 @@ struct CacheRm: ParsableCommand {
 
   private func remove(from cache: RawCache) throws -> Int {
     if all {
-      let count = try cache.totalCount
+      let count = try cache.count
       try EntryProgress.run("deleting segments of the log:", noun: "segment", isShown: !quiet) {
         try cache.removeAll(progress: $0)
       }

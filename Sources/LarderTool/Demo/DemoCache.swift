@@ -38,7 +38,7 @@ enum DemoCache {
     }
     for key in 500..<500 + scan {
       cache[key] = 0
-      most = max(most, cache.totalCount)
+      most = max(most, cache.count)
     }
     return ((0..<500).count { cache.contains($0) }, most)
   }

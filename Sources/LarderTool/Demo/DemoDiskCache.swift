@@ -67,7 +67,7 @@ enum DemoDiskCache {
       let cache = try open(folder)
       let opening = start.duration(to: clock.now)
       let (newest, isWhole) = try inspect(cache)
-      let count = try cache.totalCount
+      let count = try cache.count
       tour.row([
         Quantity.count(acknowledged), Quantity.count(newest), Quantity.count(count),
         tour.time(opening),
@@ -86,7 +86,7 @@ enum DemoDiskCache {
     let cache = try open(folder)
     let report = try cache.verify()
     try tour.claim(
-      report.isIntact && report.intact == UInt64(try cache.totalCount),
+      report.isIntact && report.intact == UInt64(try cache.count),
       "Every page, entry and segment of it is sound, and no segment is left over.",
       otherwise: CacheText.findings(report).joined(separator: "; "))
     try cache.close()
@@ -108,7 +108,7 @@ enum DemoDiskCache {
     let isGone = try cache.value(forKey: key(newest)) == nil
     try tour.claim(
       isGone && cache.diskCache?.contains(key(newest)) == false
-        && cache.memoryCache.totalCount > 0,
+        && cache.memoryCache.count > 0,
       "What is removed is gone from memory and from the disk.")
     try cache.close()
   }

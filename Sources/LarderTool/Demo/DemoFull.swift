@@ -15,8 +15,8 @@ enum DemoFull {
       return try tour.claim(false, "There is a size for \(count) messages.")
     }
     tour.explain(
-      "A file of \(Quantity.bytes(UInt64(size.bytes))), made for \(Quantity.count(count)) messages, gets 3,500."
-    )
+      "A file of \(Quantity.bytes(UInt64(size.bytes))), made for \(Quantity.count(count)) "
+        + "messages, gets 3,500.")
     let file = tour.file("full.larder")
     let log = try MessageLog(
       at: .url(file), capacity: size, whenFull: .overwriteOldest, coder: .data)

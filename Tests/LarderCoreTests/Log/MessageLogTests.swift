@@ -167,7 +167,7 @@ import Testing
     let total = all.reduce(0) { $0 + $1.utf8.count + 23 }
     for tenths in 10...500 {
       let fixture = try LogFixture()
-      let bytes = 1024 + UInt64(total * 10 / tenths)
+      let bytes = 1024 + total * 10 / tenths
       let log = try fixture.open(bytes)
       for message in all { try log.append(message) }
       let left = try log.messages()

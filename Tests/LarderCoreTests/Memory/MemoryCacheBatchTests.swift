@@ -10,7 +10,7 @@ struct MemoryCacheBatchTests {
     let cache = MemoryCache<Int, String>()
     cache.set(
       Dictionary(uniqueKeysWithValues: (0..<count).map { ($0, "\($0)") }), cost: 2)
-    #expect(cache.totalCount == count)
+    #expect(cache.count == count)
     #expect(cache.totalCost == 2 * count)
     let values = cache.values(forKeys: -10..<(count + 10))
     #expect(values == Dictionary(uniqueKeysWithValues: (0..<count).map { ($0, "\($0)") }))
@@ -55,7 +55,7 @@ struct MemoryCacheBatchTests {
     cache.fill(0..<300)
     cache.set(
       (0..<300).lazy.map { (key: $0 + 1000, value: cache.value(forKey: $0) ?? "missing") })
-    #expect(cache.totalCount == 600)
+    #expect(cache.count == 600)
     #expect(cache.value(forKey: 1299) == "299")
     #expect(cache.remove(forKeys: (0..<300).lazy.filter { cache.contains($0 + 1000) }) == 300)
   }

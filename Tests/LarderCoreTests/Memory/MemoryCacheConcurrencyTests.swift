@@ -19,7 +19,7 @@ struct MemoryCacheConcurrencyTests {
         }
       }
     }
-    #expect(cache.totalCount <= 50)
+    #expect(cache.count <= 50)
     #expect(cache.contradiction() == nil)
   }
 
@@ -49,7 +49,7 @@ struct MemoryCacheConcurrencyTests {
         }
       }
     }
-    #expect(cache.totalCount <= limit)
+    #expect(cache.count <= limit)
     #expect(cache.contradiction() == nil)
   }
 
@@ -59,7 +59,7 @@ struct MemoryCacheConcurrencyTests {
     onThreads(4) { thread in
       for step in 0..<5000 {
         if thread == 0 {
-          let count = cache.totalCount
+          let count = cache.count
           most.withLock { $0 = max($0, count) }
         } else if thread == 1, step % 100 == 0 {
           cache.countLimit = step % 200 == 0 ? 32 : 64
@@ -111,7 +111,7 @@ struct MemoryCacheConcurrencyTests {
         }
       }
     }
-    #expect(cache.totalCount == 60_000)
+    #expect(cache.count == 60_000)
   }
 
   @Test func manyLoadsOfFewKeysAgreeWithWhatIsStored() async throws {
@@ -135,6 +135,6 @@ struct MemoryCacheConcurrencyTests {
       try await group.waitForAll()
     }
     #expect(cache.statistics.loads == UInt64(loads.value))
-    #expect(cache.totalCount <= 5)
+    #expect(cache.count <= 5)
   }
 }

@@ -48,9 +48,9 @@ import Testing
   @Test func aLimitOfBytesHoldsWithoutAFunction() {
     let cache = MemoryCache<Int, Data>(policy: .lru, costLimit: 10_000)
     for key in 0..<100 { cache.set(Data(count: 1000), forKey: key) }
-    #expect(cache.totalCount == 9 && cache.totalCost <= 10_000)
+    #expect(cache.count == 9 && cache.totalCost <= 10_000)
     let numbers = MemoryCache<Int, Int>(policy: .lru, costLimit: 1600)
     for key in 0..<1000 { numbers.set(key, forKey: key) }
-    #expect(numbers.totalCount == 100)
+    #expect(numbers.count == 100)
   }
 }

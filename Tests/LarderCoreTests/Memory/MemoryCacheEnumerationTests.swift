@@ -83,11 +83,11 @@ struct MemoryCacheEnumerationTests {
     #expect(cache.isPinned(1))
     cache.fill(2...50)
     #expect(cache.contains(1))
-    #expect(cache.totalCount == 3)
+    #expect(cache.count == 3)
     #expect(cache.unpin(1))
     #expect(!cache.isPinned(1))
     cache.fill(51...100)
-    #expect(cache.totalCount == 3)
+    #expect(cache.count == 3)
     if policy == .lru || policy == .fifo { #expect(!cache.contains(1)) }
     #expect(cache.contradiction() == nil)
   }

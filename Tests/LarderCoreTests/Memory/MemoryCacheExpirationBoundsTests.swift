@@ -24,7 +24,7 @@ struct MemoryCacheExpirationBoundsTests {
     let cache = make(.days(days))
     cache.fill([1])
     #expect(cache.value(forKey: 1) == nil)
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
   }
 
   @Test func daysToComeKeep() {

@@ -38,7 +38,7 @@ struct MemoryCacheExpirationTests {
     #expect(cache.value(forKey: 1) == "1")
     clock.advance(0.001)
     #expect(cache.value(forKey: 1) == nil)
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
     #expect(cache.statistics.expired == 1)
     #expect(cache.statistics.misses == 1)
     #expect(cache.contradiction() == nil)
@@ -50,7 +50,7 @@ struct MemoryCacheExpirationTests {
     clock.advance(1)
     #expect(!cache.contains(1))
     #expect(cache.peek(forKey: 1) == nil)
-    #expect(cache.totalCount == 1)
+    #expect(cache.count == 1)
   }
 
   @Test func aDateInThePastExpiresAtOnce() {
@@ -58,7 +58,7 @@ struct MemoryCacheExpirationTests {
       let cache = make(.date(past))
       cache.fill([1])
       #expect(cache.value(forKey: 1) == nil)
-      #expect(cache.totalCount == 0)
+      #expect(cache.count == 0)
     }
   }
 
@@ -71,7 +71,7 @@ struct MemoryCacheExpirationTests {
     #expect(cache.value(forKey: 1) == "1")
     clock.advance(1)
     #expect(cache.value(forKey: 1) == nil)
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
   }
 
   @Test func readingDoesNotProlongALifeAfterWrite() {
@@ -165,7 +165,7 @@ struct MemoryCacheExpirationTests {
     #expect(cache.removeExpired() == 0)
     clock.advance(5)
     #expect(cache.removeExpired() == 5000)
-    #expect(cache.totalCount == 10)
+    #expect(cache.count == 10)
     #expect(cache.removeExpired() == 0)
     #expect(cache.contradiction() == nil)
   }

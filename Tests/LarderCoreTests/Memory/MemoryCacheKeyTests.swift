@@ -10,7 +10,7 @@ struct MemoryCacheKeyTests {
   private func check<Key: Hashable & Sendable>(_ keys: [Key]) {
     let cache = MemoryCache<Key, Int>()
     for (number, key) in keys.enumerated() { cache.set(number, forKey: key) }
-    #expect(cache.totalCount == keys.count, "\(Key.self)")
+    #expect(cache.count == keys.count, "\(Key.self)")
     for (number, key) in keys.enumerated() {
       #expect(cache.value(forKey: key) == number, "\(Key.self) \(key)")
     }
@@ -129,7 +129,7 @@ struct MemoryCacheKeyTests {
       }
       if let huge = huges.value(forKey: number) { #expect(huge.a == [number]) }
     }
-    #expect(wides.totalCount == 40)
+    #expect(wides.count == 40)
     #expect(bytes.contradiction() == nil)
     #expect(wides.contradiction() == nil)
   }

@@ -44,7 +44,7 @@ struct MemoryCacheLimitTests {
       for key in 0..<(limit * 3 + 10) {
         cache.fill([key])
         #expect(cache.peek(forKey: key) == "\(key)", "\(policy) \(limit)")
-        #expect(cache.totalCount == min(limit, key + 1))
+        #expect(cache.count == min(limit, key + 1))
       }
       #expect(cache.contradiction() == nil)
       #expect(cache.statistics.evictedForCount == UInt64(limit * 2 + 10))
@@ -75,7 +75,7 @@ struct MemoryCacheLimitTests {
     for _ in 0..<5 { for key in 0..<1000 { #expect(cache.value(forKey: key) != nil) } }
     cache.fill([1000], cost: 500)
     #expect(cache.peek(forKey: 1000) == nil)
-    #expect(cache.totalCount == 1000)
+    #expect(cache.count == 1000)
     #expect(cache.contradiction() == nil)
   }
 
@@ -141,18 +141,18 @@ struct MemoryCacheLimitTests {
     let cache = MemoryCache<Int, String>(policy: policy)
     cache.fill(0..<1000, cost: 3)
     cache.countLimit = 600
-    #expect(cache.totalCount == 600)
+    #expect(cache.count == 600)
     cache.costLimit = 900
-    #expect(cache.totalCount == 300)
+    #expect(cache.count == 300)
     #expect(cache.totalCost == 900)
     cache.countLimit = 10
-    #expect(cache.totalCount == 10)
+    #expect(cache.count == 10)
     #expect(cache.countLimit == 10)
     #expect(cache.costLimit == 900)
     cache.countLimit = .max
     cache.costLimit = .max
     cache.fill(0..<1000, cost: 3)
-    #expect(cache.totalCount == 1000)
+    #expect(cache.count == 1000)
     #expect(cache.contradiction() == nil)
   }
 
@@ -173,14 +173,14 @@ struct MemoryCacheLimitTests {
     #expect(counted.statistics.evictedForCount == 5)
     counted.countLimit = 1
     counted.fill([1])
-    #expect(counted.totalCount == 1)
+    #expect(counted.count == 1)
     counted.countLimit = limit
     #expect(counted.isEmpty)
     let weighed = MemoryCache<Int, String>(policy: policy, costLimit: limit)
     weighed.fill(1...5, cost: 1)
     #expect(weighed.isEmpty)
     weighed.fill(1...5, cost: 0)
-    #expect(weighed.totalCount == 5)
+    #expect(weighed.count == 5)
     #expect(weighed.costLimit == 0)
     #expect(weighed.contradiction() == nil)
   }
@@ -191,7 +191,7 @@ struct MemoryCacheLimitTests {
     cache.set("b", forKey: 2, cost: .min)
     #expect(cache.totalCost == 0)
     cache.set("c", forKey: 3, cost: 10)
-    #expect(cache.totalCount == 3)
+    #expect(cache.count == 3)
     let computed = makeCache { $0.cost = { _, _ in -7 } }
     computed.fill(1...3)
     #expect(computed.totalCost == 0)
@@ -201,7 +201,7 @@ struct MemoryCacheLimitTests {
   func costsThatAddUpToMoreThanThereAreNumbersStayInOrder(policy: EvictionPolicy) {
     let unlimited = MemoryCache<Int, String>(policy: policy)
     unlimited.fill(1...5, cost: .max)
-    #expect(unlimited.totalCount == 5)
+    #expect(unlimited.count == 5)
     #expect(unlimited.totalCost == .max)
     for key in 1...4 { unlimited.remove(forKey: key) }
     #expect(unlimited.totalCost == .max)
@@ -209,7 +209,7 @@ struct MemoryCacheLimitTests {
     #expect(unlimited.totalCost == 0)
     let limited = MemoryCache<Int, String>(policy: policy, costLimit: .max - 1)
     limited.fill([1], cost: .max - 1)
-    #expect(limited.totalCount == 1)
+    #expect(limited.count == 1)
     limited.fill([2], cost: .max - 1)
     #expect(limited.keys() == [2])
     limited.fill([3], cost: .max)

@@ -42,7 +42,7 @@ struct MemoryCacheMaintenanceTests {
     cache.fill(6...8, expiration: .seconds(1))
     clock.advance(1)
     await until { ear.all.count == 3 }
-    #expect(cache.totalCount == 5)
+    #expect(cache.count == 5)
   }
 
   @Test func expirationThatIsSetLaterCountsToo() async {
@@ -60,7 +60,7 @@ struct MemoryCacheMaintenanceTests {
     #expect(cache.autoTrimInterval == interval)
     cache.fill(1...5)
     clock.advance(10)
-    #expect(cache.totalCount == 5)
+    #expect(cache.count == 5)
     cache.autoTrimInterval = .milliseconds(1)
     await until { ear.all.count == 5 }
     cache.autoTrimInterval = interval
@@ -87,14 +87,14 @@ struct MemoryCacheMaintenanceTests {
   @Test func limitsHoldWithoutLooking() {
     let cache = makeCache { $0.countLimit = 2 }
     cache.fill(1...10)
-    #expect(cache.totalCount == 2)
+    #expect(cache.count == 2)
   }
 
   @Test(arguments: [false, true]) func shortageOfMemoryEmptiesTheCache(removes: Bool) {
     let told = Locked<[Int]>([])
     let cache = makeCache {
       $0.removesAllOnMemoryWarning = removes
-      $0.onMemoryWarning = { cache in told.withLock { $0.append(cache.totalCount) } }
+      $0.onMemoryWarning = { cache in told.withLock { $0.append(cache.count) } }
       $0.onEnterBackground = { _ in told.withLock { $0.append(-1) } }
     }
     cache.fill(1...5)
@@ -108,7 +108,7 @@ struct MemoryCacheMaintenanceTests {
     let cache = makeCache {
       $0.removesAllInBackground = removes
       $0.onMemoryWarning = { _ in told.withLock { $0.append(-1) } }
-      $0.onEnterBackground = { cache in told.withLock { $0.append(cache.totalCount) } }
+      $0.onEnterBackground = { cache in told.withLock { $0.append(cache.count) } }
     }
     cache.fill(1...5)
     cache.handle(.background)

@@ -38,8 +38,8 @@ struct MemoryCacheReleaseTests {
         }
       }
       #expect(cache.contradiction() == nil)
-      if !asynchronously { #expect(alive.value == cache.totalCount) }
-      let count = cache.totalCount
+      if !asynchronously { #expect(alive.value == cache.count) }
+      let count = cache.count
       await until { alive.value == count }
     }
     await until { alive.value == 0 }
@@ -120,7 +120,7 @@ struct MemoryCacheReleaseTests {
       for number in 15..<20 { cache.set(number, forKey: Key(number, atEnd)) }
       for number in 15..<18 { cache.remove(forKey: Key(number, atEnd)) }
       cache.update(forKey: Key(18, atEnd)) { $0 = nil }
-      #expect(cache.totalCount == 1)
+      #expect(cache.count == 1)
     }
     #expect(ends.value == 29)
   }

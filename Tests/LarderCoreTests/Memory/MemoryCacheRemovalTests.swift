@@ -79,10 +79,10 @@ struct MemoryCacheRemovalTests {
         return true
       }
     }
-    #expect(cache.totalCount == 10)
+    #expect(cache.count == 10)
     #expect(ear.all.isEmpty)
     cache.fill([11])
-    #expect(cache.totalCount == 11)
+    #expect(cache.count == 11)
   }
 
   @Test func predicateSeesNothingThatHasExpired() {
@@ -112,7 +112,7 @@ struct MemoryCacheRemovalTests {
     }
     holder.withLock { $0 = cache }
     cache.fill(1...3)
-    #expect(cache.totalCount == 2)
+    #expect(cache.count == 2)
     #expect(cache.value(forKey: 1) == "again 1")
     holder.withLock { $0 = nil }
   }

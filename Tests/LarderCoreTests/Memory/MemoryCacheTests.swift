@@ -47,7 +47,7 @@ struct MemoryCacheTests {
     #expect(cache.remove(forKey: 1) == "one")
     #expect(cache.remove(forKey: 1) == nil)
     #expect(!cache.contains(1))
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
   }
 
   @Test(arguments: policies, [false, true])
@@ -56,9 +56,9 @@ struct MemoryCacheTests {
       let cache = MemoryCache<Int, String>(policy: policy, countLimit: limit)
       for _ in 0..<3 {
         cache.fill(0..<4000, cost: 2)
-        #expect(cache.totalCount == 4000)
+        #expect(cache.count == 4000)
         cache.removeAll(keepingCapacity: keepingCapacity)
-        #expect(cache.totalCount == 0)
+        #expect(cache.count == 0)
         #expect(cache.totalCost == 0)
         #expect(cache.value(forKey: 7) == nil)
         #expect(cache.contradiction() == nil)
@@ -81,9 +81,9 @@ struct MemoryCacheTests {
     cache.set("one", forKey: 1)
     cache.set(nil, forKey: 1)
     #expect(cache.value(forKey: 1) == nil)
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
     cache.set(nil, forKey: 2)
-    #expect(cache.totalCount == 0)
+    #expect(cache.count == 0)
   }
 
   @Test func settingAgainReplacesTheValue() {
@@ -91,17 +91,17 @@ struct MemoryCacheTests {
     cache.set("one", forKey: 1)
     cache.set("uno", forKey: 1)
     #expect(cache.value(forKey: 1) == "uno")
-    #expect(cache.totalCount == 1)
+    #expect(cache.count == 1)
   }
 
   @Test func totalsFollowWhatIsStored() {
     let cache = MemoryCache<Int, String>()
     cache.set("one", forKey: 1, cost: 10)
     cache.set("two", forKey: 2, cost: 20)
-    #expect(cache.totalCount == 2)
+    #expect(cache.count == 2)
     #expect(cache.totalCost == 30)
     cache.set("uno", forKey: 1, cost: 5)
-    #expect(cache.totalCount == 2)
+    #expect(cache.count == 2)
     #expect(cache.totalCost == 25)
     cache.remove(forKey: 2)
     #expect(cache.totalCost == 5)

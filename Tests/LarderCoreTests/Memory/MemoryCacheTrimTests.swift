@@ -63,7 +63,7 @@ struct MemoryCacheTrimTests {
       cache.trim(toCount: more)
     }
     cache.trim(toCount: 10)
-    #expect(cache.totalCount == 10)
+    #expect(cache.count == 10)
   }
 
   @Test(arguments: policies)

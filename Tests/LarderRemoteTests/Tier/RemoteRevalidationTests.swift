@@ -57,7 +57,7 @@
       let count = cache.statistics.invalidations
       _ = try await plain.send(
         [RemoteCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")], patience: nil)
-      await until { cache.statistics.invalidations != count && cache.memoryCache.totalCount == 0 }
+      await until { cache.statistics.invalidations != count && cache.memoryCache.count == 0 }
     }
 
     /// As a program does that tries again when the server could not be reached.
@@ -120,7 +120,7 @@
         return
       }
       _ = try await plain.send([RemoteCommand("FLUSHALL")], patience: nil)
-      while machine.cache.memoryCache.totalCount > 0 { await Task.yield() }
+      while machine.cache.memoryCache.count > 0 { await Task.yield() }
       let back = RemoteCommand("SET", [Array(key.utf8), bytes])
       _ = try await plain.send([back], patience: nil)
       #expect(try await machine.onDisk("b") == long)
@@ -155,7 +155,7 @@
       let machine = try Machine(first)
       for key in ["a", "b"] { try await machine.cache.set("1", forKey: key) }
       first.end()
-      await until { machine.cache.memoryCache.totalCount == 0 }
+      await until { machine.cache.memoryCache.count == 0 }
       #expect(try await machine.onDisk("a") == "1")
       #expect(await remoteError { try await machine.cache.value(forKey: "a") }?.code == .remote)
       #expect(try await machine.cache.value(forKey: "b") { "loaded" } == "loaded")

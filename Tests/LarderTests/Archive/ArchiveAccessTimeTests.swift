@@ -26,7 +26,7 @@ struct ArchiveAccessTimeTests {
   @Test(arguments: [true, false])
   func accessingIsSeenAtOnceAndLeavesTheOthers(isInMemory: Bool) throws {
     let archive = try place.openPersons {
-      if !isInMemory { $0.maximumMemorySize = .zero }
+      if !isInMemory { $0.memorySizeLimit = .zero }
     }
     try archive.upsert(all: [ArchivePerson(1), ArchivePerson(2)])
     let start = place.clock.date

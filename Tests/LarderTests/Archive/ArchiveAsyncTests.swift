@@ -32,7 +32,7 @@ struct ArchiveAsyncTests {
     #expect(try await archive.elements().map(\.id) == Array(10...20))
     #expect(try await archive.deleteAll(olderThan: .seconds(1)) == 0)
     #expect(try await archive.deleteExpired() == 0)
-    try await archive.setMaximumDiskSize(1.megabytes)
+    try await archive.setSizeLimit(1.megabytes)
     try await archive.checkpoint()
     try await archive.sync()
     #expect(try await archive.verify().isIntact)
@@ -57,7 +57,7 @@ struct ArchiveAsyncTests {
         return try cbor.decode(bytes)
       })
     var configuration = place.configuration()
-    configuration.maximumMemorySize = .zero
+    configuration.memorySizeLimit = .zero
     let archive = try Archive(at: .path(place.path), coder: coder, configuration: configuration)
     try await archive.upsert(ArchivePerson(1))
     #expect(try await archive.element(forID: 1) != nil)
@@ -67,7 +67,7 @@ struct ArchiveAsyncTests {
   @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
     let archive = try place.openPersons {
       $0.checkpointInterval = .milliseconds(1)
-      $0.maximumMemorySize = 500
+      $0.memorySizeLimit = 500
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<20 {

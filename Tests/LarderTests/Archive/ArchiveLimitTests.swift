@@ -15,8 +15,8 @@ struct ArchiveLimitTests {
 
   private func open(disk: Int?, memory: Int = 1 << 20) throws -> Archive<ArchiveBlock> {
     try place.openBlocks {
-      $0.maximumDiskSize = disk.map { .bytes($0) }
-      $0.maximumMemorySize = .bytes(memory)
+      $0.sizeLimit = disk.map { .bytes($0) }
+      $0.memorySizeLimit = .bytes(memory)
     }
   }
 
@@ -27,15 +27,15 @@ struct ArchiveLimitTests {
   @Test func justEnoughIsStored() throws {
     var generator = SeededGenerator(seed: 42)
     let archive = try place.open(ArchiveStructure.self) {
-      $0.maximumMemorySize = 10.kilobytes
-      $0.maximumDiskSize = 20.kilobytes
+      $0.memorySizeLimit = 10.kilobytes
+      $0.sizeLimit = 20.kilobytes
     }
     for _ in 0..<100 {
       let element = ArchiveStructure.random(&generator)
       try archive.upsert(element)
       #expect(try archive.element(forID: element.id) == element, "seed \(generator.seed)")
-      #expect(try archive.currentDiskSize <= 20.kilobytes)
-      #expect(archive.currentMemorySize <= 10.kilobytes)
+      #expect(try archive.size <= 20.kilobytes)
+      #expect(archive.memorySize <= 10.kilobytes)
     }
     #expect(archive.memoryCount > 0)
     #expect(try archive.count > archive.memoryCount)
@@ -48,7 +48,7 @@ struct ArchiveLimitTests {
     let archive = try open(disk: limit)
     for number in 0..<10 {
       try archive.upsert(ArchiveBlock(id: "\(number)", size: 100))
-      #expect(try archive.currentDiskSize.bytes <= limit)
+      #expect(try archive.size.bytes <= limit)
       #expect(try archive.element(forID: "\(number)") != nil)
     }
     let kept = limit / 100
@@ -88,7 +88,7 @@ struct ArchiveLimitTests {
     #expect(errorCode { try archive.upsert(all: [large]) } == .tooLarge)
     #expect(errorCode { try archive.update(id: "1") { $0 = large } } == .tooLarge)
     #expect(try archive.element(forID: "1") == ArchiveBlock(id: "1", size: 200))
-    #expect(try archive.currentDiskSize == 400)
+    #expect(try archive.size == 400)
     try archive.upsert(ArchiveBlock(id: "3", size: 500))
     #expect(try ids(archive) == ["3"])
   }
@@ -97,14 +97,14 @@ struct ArchiveLimitTests {
     let archive = try open(disk: nil)
     try archive.upsert(ArchiveBlock(id: "a", size: 24))
     try archive.upsert(ArchiveBlock(id: "a", size: 1000))
-    #expect(try archive.currentDiskSize == 1000)
-    #expect(archive.currentMemorySize == 1000)
+    #expect(try archive.size == 1000)
+    #expect(archive.memorySize == 1000)
     try archive.upsert(ArchiveBlock(id: "a", size: 10))
-    #expect(try archive.currentDiskSize == 10)
-    #expect(archive.currentMemorySize == 10)
+    #expect(try archive.size == 10)
+    #expect(archive.memorySize == 10)
     try archive.delete(id: "a")
-    #expect(try archive.currentDiskSize == 0)
-    #expect(archive.currentMemorySize == 0)
+    #expect(try archive.size == 0)
+    #expect(archive.memorySize == 0)
   }
 
   @Test func replacingDoesNotDriveOutWhatFits() throws {
@@ -114,7 +114,7 @@ struct ArchiveLimitTests {
       try archive.upsert(ArchiveBlock(id: "a", size: 600 + byte, byte: UInt8(byte)))
     }
     try archive.upsert(all: [ArchiveBlock(id: "a", size: 500), ArchiveBlock(id: "b", size: 500)])
-    #expect(try archive.currentDiskSize == 1000)
+    #expect(try archive.size == 1000)
     // Now it does not fit any more, and the other one goes.
     try archive.upsert(ArchiveBlock(id: "a", size: 501))
     #expect(try ids(archive) == ["a"])
@@ -123,30 +123,30 @@ struct ArchiveLimitTests {
   @Test func aSequenceLargerThanTheArchiveLeavesItsEnd() throws {
     let archive = try open(disk: 1000)
     try archive.upsert(all: (100..<200).map { ArchiveBlock(id: "\($0)", size: 100) })
-    #expect(try archive.currentDiskSize <= 1000)
+    #expect(try archive.size <= 1000)
     #expect(try archive.count >= 9)
     #expect(try ids(archive).last == "199")
     try archive.upsert(all: (0..<50).map { ArchiveBlock(id: "x", size: 10 + $0) })
     #expect(try archive.element(forID: "x")?.size == 59)
-    #expect(try archive.currentDiskSize <= 1000)
+    #expect(try archive.size <= 1000)
   }
 
   @Test func aSmallerLimitHoldsAtOnceAndAfterOpeningAgain() throws {
     var archive: Archive? = try open(disk: 1000)
     for number in 0..<10 { try archive?.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
-    try archive?.setMaximumDiskSize(700)
-    #expect(try archive?.currentDiskSize == 700)
-    #expect(archive?.maximumDiskSize == 700)
+    try archive?.setSizeLimit(700)
+    #expect(try archive?.size == 700)
+    #expect(archive?.sizeLimit == 700)
     try archive?.upsert(ArchiveBlock(id: "x", size: 100))
     #expect(try archive?.count == 7)
-    try archive?.setMaximumDiskSize(nil)
-    #expect(archive?.maximumDiskSize == nil)
+    try archive?.setSizeLimit(nil)
+    #expect(archive?.sizeLimit == nil)
     for number in 0..<10 { try archive?.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     #expect(try archive?.count == 11)
     archive = nil
     let again = try open(disk: 250)
     #expect(try ids(again) == ["8", "9"])
-    try again.setMaximumDiskSize(-1)
+    try again.setSizeLimit(-1)
     #expect(try again.isEmpty)
   }
 
@@ -154,7 +154,7 @@ struct ArchiveLimitTests {
     let archive = try open(disk: nil, memory: 300)
     for number in 0..<10 {
       try archive.upsert(ArchiveBlock(id: "\(number)", size: 100))
-      #expect(archive.currentMemorySize <= 300)
+      #expect(archive.memorySize <= 300)
     }
     #expect(archive.memoryCount == 3)
     #expect(try archive.element(forID: "0") != nil)
@@ -162,12 +162,12 @@ struct ArchiveLimitTests {
     try archive.upsert(ArchiveBlock(id: "large", size: 301))
     #expect(archive.memoryCount == 3)
     #expect(try archive.element(forID: "large")?.size == 301)
-    archive.maximumMemorySize = 150
-    #expect(archive.currentMemorySize == 100)
-    #expect(archive.maximumMemorySize == 150)
-    archive.maximumMemorySize = -1
+    archive.memorySizeLimit = 150
+    #expect(archive.memorySize == 100)
+    #expect(archive.memorySizeLimit == 150)
+    archive.memorySizeLimit = -1
     #expect(archive.memoryCount == 0)
-    #expect(archive.maximumMemorySize == .zero)
+    #expect(archive.memorySizeLimit == .zero)
   }
 
   @Test func whatTheStoreEvictedIsNotGivenOutOfMemory() throws {
@@ -185,7 +185,7 @@ struct ArchiveLimitTests {
       for number in 0..<100 {
         let block = ArchiveBlock(id: "\(thread)-\(number % 30)", size: 50 + number % 70)
         try? archive.upsert(block)
-        if (try? archive.currentDiskSize).map({ $0 > 2000 }) ?? true {
+        if (try? archive.size).map({ $0 > 2000 }) ?? true {
           exceeded.withLock { $0 += 1 }
         }
       }
@@ -196,7 +196,7 @@ struct ArchiveLimitTests {
 
   @Test func whatIsExpiredMakesRoomFirst() throws {
     let archive = try place.openBlocks {
-      $0.maximumDiskSize = 500
+      $0.sizeLimit = 500
       $0.expiration = .seconds(10)
     }
     try archive.upsert(ArchiveBlock(id: "a", size: 200))

@@ -49,7 +49,7 @@ struct ArchiveModelTests {
         if changed != nil { model.accessed[id] = place.clock.date }
         #expect(changed == model.people[id], comment)
       case 80..<82: try archive.checkpoint()
-      case 82..<84: archive.maximumMemorySize = .bytes(Int(generator.next() % 2000))
+      case 82..<84: archive.memorySizeLimit = .bytes(Int(generator.next() % 2000))
       case 84..<85:
         let age = Int64(generator.next() % 200)
         let limit = place.clock.date - Double(age)

@@ -101,7 +101,7 @@ struct ArchiveOpeningTests {
     #expect(errorCode { try reader.insert(all: [ArchivePerson(2)]) } == .readOnly)
     #expect(errorCode { try reader.delete(id: 1) } == .readOnly)
     #expect(errorCode { try reader.deleteAll() } == .readOnly)
-    #expect(errorCode { try reader.setMaximumDiskSize(1) } == .readOnly)
+    #expect(errorCode { try reader.setSizeLimit(1) } == .readOnly)
     #expect(errorCode { try reader.destroy() } == .readOnly)
     #expect(try writer.element(forID: 1)?.age == 2)
   }

@@ -68,7 +68,7 @@ struct ArchiveSuspendingTests {
   }
 
   @Test func anArchiveOfALimitedSizeStaysWithinIt() throws {
-    let archive = try place.openBlocks { $0.maximumDiskSize = DataSize(bytes: 2000) }
+    let archive = try place.openBlocks { $0.sizeLimit = DataSize(bytes: 2000) }
     for id in 0..<10 { try archive.upsert(ArchiveBlock(id: "\(id)", size: 100)) }
     try archive.suspend()
     let visitor = try place.openBlocks()
@@ -76,7 +76,7 @@ struct ArchiveSuspendingTests {
     try visitor.close()
     try archive.resume()
     for id in 200..<205 { try archive.upsert(ArchiveBlock(id: "\(id)", size: 100)) }
-    #expect(try archive.currentDiskSize.bytes <= 2000)
+    #expect(try archive.size.bytes <= 2000)
   }
 
   @Test func anObserverWaitsAndGoesOn() async throws {

@@ -20,7 +20,7 @@ struct ArchiveTests {
     #expect(try archive.element(forID: 1) == ada)
     #expect(archive.memoryCount == 1)
     #expect(try archive.count == 1)
-    archive.maximumMemorySize = .zero
+    archive.memorySizeLimit = .zero
     #expect(archive.memoryCount == 0)
     #expect(try archive.element(forID: 1) == ada)
     try archive.checkpoint()
@@ -37,7 +37,7 @@ struct ArchiveTests {
     }
     #expect(archive.memoryCount == 5)
     #expect(try archive.elements() == all.sorted { $0.id < $1.id })
-    #expect(try archive.currentDiskSize == archive.currentMemorySize)
+    #expect(try archive.size == archive.memorySize)
   }
 
   @Test func aMissIsNilAndNoError() throws {
@@ -93,7 +93,7 @@ struct ArchiveTests {
     let expected = Array((1...10).prefix(max(0, limit)))
     #expect(try archive.elements(limit: limit).map(\.id) == expected)
     try archive.checkpoint()
-    archive.maximumMemorySize = .zero
+    archive.memorySizeLimit = .zero
     #expect(try archive.elements(limit: limit).map(\.id) == expected)
   }
 
@@ -133,12 +133,12 @@ struct ArchiveTests {
     for size in [999, 1000, 1001, 100_000] {
       try archive.upsert(ArchiveBlock(id: "\(size)", size: size, byte: 7))
     }
-    archive.maximumMemorySize = .zero
+    archive.memorySizeLimit = .zero
     for size in [999, 1000, 1001, 100_000] {
       #expect(
         try archive.element(forID: "\(size)") == ArchiveBlock(id: "\(size)", size: size, byte: 7))
     }
-    #expect(try archive.currentDiskSize == .bytes(999 + 1000 + 1001 + 100_000))
+    #expect(try archive.size == .bytes(999 + 1000 + 1001 + 100_000))
   }
 
   @Test func anUpdateChangesWhatIsThere() throws {
@@ -188,7 +188,7 @@ struct ArchiveTests {
       #expect(try notes.where { $0.stars == 1 }.results().map(\.stars) == [1])
       #expect(try notes.query.max(\.stars) == 50)
     }
-    notes.maximumMemorySize = 1.megabytes
+    notes.memorySizeLimit = 1.megabytes
     _ = try notes.element(forID: 1)
     #expect(notes.memoryCount == 0)
     let changed = try #require(try notes.element(forID: 1))

@@ -77,7 +77,7 @@ struct CacheConfirmationTests {
     for key in ["a", "b", "c", "d"] { try await cache.set(1, forKey: key, cost: 3) }
     try await cache.set(1, forKey: "e", extendedData: Data([7]))
     await lose(shared, cache)
-    #expect(cache.memoryCache.totalCount == 0)
+    #expect(cache.memoryCache.count == 0)
     #expect(try await cache.diskCache?.peek(forKey: "a") == 1)
     try shared.change("b", 2)
     try shared.change("c", nil)
@@ -301,7 +301,7 @@ struct CacheConfirmationTests {
       configuration.onRestored = { done in restored.withLock { $0 = done } }
     }
     await until { restored.withLock { $0 != nil } }
-    #expect(restored.withLock { $0?.count } == 0 && cache.memoryCache.totalCount == 0)
+    #expect(restored.withLock { $0?.count } == 0 && cache.memoryCache.count == 0)
     #expect(try await cache.diskCache?.peek(forKey: "a") == 1)
   }
 

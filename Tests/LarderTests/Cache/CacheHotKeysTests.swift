@@ -65,7 +65,7 @@ struct CacheHotKeysTests {
     let before = try hitRatio(cache, requests(requestCount, &random))
     try await cache.close()
     let again = try await open(countLimit: limit, policy: policy)
-    #expect(restored.withLock { $0?.count } == limit && again.memoryCache.totalCount == limit)
+    #expect(restored.withLock { $0?.count } == limit && again.memoryCache.count == limit)
     let after = try hitRatio(again, requests(requestCount, &random))
     #expect(before > 0.5 && after >= 0.95 * before, "\(before), \(after), \(comment)")
     try await again.close()
@@ -89,7 +89,7 @@ struct CacheHotKeysTests {
     for key in 0..<10 { _ = try await cache.value(forKey: key) }
     try await cache.close()
     let small = try await open(countLimit: 20, policy: .lru)
-    #expect(small.memoryCache.totalCount == 20)
+    #expect(small.memoryCache.count == 20)
     #expect(small.memoryCache.keys(.mostRecentFirst).prefix(10) == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
     #expect(small.statistics.memory.hits == 0 && small.statistics.tiers[0].hits == 0)
     try await small.close()
@@ -97,7 +97,7 @@ struct CacheHotKeysTests {
       $0.memory.cost = { _, _ in 10 }
       $0.memory.costLimit = 55
     }
-    #expect(costly.memoryCache.totalCount == 5 && costly.memoryCache.contains(9))
+    #expect(costly.memoryCache.count == 5 && costly.memoryCache.contains(9))
     try await costly.close()
   }
 
@@ -172,7 +172,7 @@ struct CacheHotKeysTests {
     try await cache.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: file))
     let reader = try await open { $0.disk.isReadOnly = true }
-    #expect(reader.memoryCache.totalCount == 10)
+    #expect(reader.memoryCache.count == 10)
     try await reader.close()
     #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
   }

@@ -149,7 +149,7 @@ final class SharedTier: CacheTier {
     for key in ["a", "b"] { try await cache.set(1, forKey: key) }
     shared.tell(.all)
     try await heard(1, cache)
-    #expect(near.count == 0 && cache.memoryCache.totalCount == 0 && shared.fake.count == 2)
+    #expect(near.count == 0 && cache.memoryCache.count == 0 && shared.fake.count == 2)
     #expect(try await cache.value(forKey: "a") == 1)
   }
 
@@ -298,7 +298,7 @@ final class SharedTier: CacheTier {
     try await cache.suspend()
     try near.writeNow(CacheTierEntry(value: 1), "a")
     try await cache.resume()
-    #expect(near.count == 0 && cache.memoryCache.totalCount == 0)
+    #expect(near.count == 0 && cache.memoryCache.count == 0)
   }
 
   @Test func aCacheIsNotKeptByWhatItListensTo() async throws {

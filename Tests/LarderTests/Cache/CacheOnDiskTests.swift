@@ -86,7 +86,7 @@ struct CacheOnDiskTests {
     #expect(cache.memoryCache.isEmpty)
     #expect(try await cache.contains(-1))
     #expect(try await cache.value(forKey: -1) == ada)
-    #expect(cache.memoryCache.totalCount == 1)
+    #expect(cache.memoryCache.count == 1)
     // RECache: 0.
     #expect(cache.memoryCache.totalCost == 12)
     #expect(try await cache.extendedData(forKey: -1) == Data([7]))
@@ -209,7 +209,7 @@ struct CacheOnDiskTests {
     try await cache.remove(forKey: 0)
     try await cache.close()
     let disk = try DiskCache<Int, String>(at: .path(path))
-    #expect(try disk.totalCount == 999)
+    #expect(try disk.count == 999)
     #expect(try await disk.value(forKey: 999) == "999")
     #expect(try await disk.value(forKey: 0) == nil)
     try await disk.close()
@@ -230,10 +230,10 @@ struct CacheOnDiskTests {
     let cache = try Cache<String, Int>(at: .path(path))
     for key in ["a/1", "a/2", "b"] { try await cache.set(1, forKey: key) }
     #expect(try await cache.remove(prefix: "a/") == 2)
-    #expect(try cache.diskCache?.totalCount == 1)
+    #expect(try cache.diskCache?.count == 1)
     #expect(cache.memoryCache.keys() == ["b"])
     try await cache.removeAll { _, _ in true }
-    #expect(try cache.diskCache?.totalCount == 0)
+    #expect(try cache.diskCache?.count == 0)
     #expect(cache.memoryCache.isEmpty)
     try await cache.close()
   }

@@ -52,7 +52,7 @@ struct CacheSuspendingTests {
     try await cache.set("one", forKey: 1)
     try await cache.suspend()
     try await cache.resume()
-    #expect(cache.memoryCache.totalCount == 1)
+    #expect(cache.memoryCache.count == 1)
     try await cache.suspend()
     try await visit { try await $0.set("visitor", forKey: 1) }
     try await cache.resume()

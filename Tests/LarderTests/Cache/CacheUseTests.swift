@@ -43,7 +43,7 @@ struct CacheUseTests {
     let (cache, disk) = try open {
       $0.memory.policy = policy
       $0.memory.countLimit = countLimit
-      $0.disk.costLimit = 1_000_000
+      $0.disk.sizeLimit = 1_000_000
     }
     for key in -100 ..< -50 { try cache.set(value(key), forKey: key) }
     for key in -50..<0 { try cache.set(value(key), forKey: key) }
@@ -73,7 +73,7 @@ struct CacheUseTests {
   @Test func theSameWithDefaultsAndAStreamThroughMemory() throws {
     var configuration = CacheConfiguration<Int, Data>()
     configuration.memory.countLimit = 500
-    configuration.disk.costLimit = 4_000_000
+    configuration.disk.sizeLimit = 4_000_000
     let cache = try Cache<Int, Data>(at: .path(path), configuration: configuration)
     for key in -100..<0 { try cache.set(value(key), forKey: key) }
     for key in 0..<40_000 {
@@ -181,14 +181,14 @@ struct CacheUseTests {
 
   @Test func aDiskThatOutlivesItsMemoryGoesOnAlone() throws {
     var (cache, disk): (Cache<Int, Data>?, DiskCache<Int, Data>) = try open {
-      $0.disk.costLimit = 1_000_000
+      $0.disk.sizeLimit = 1_000_000
     }
     try cache?.set(value(1), forKey: 1)
     _ = try cache?.value(forKey: 1)
     cache = nil
     for key in 0..<3000 { try disk.set(value(key), forKey: key) }
     try disk.checkpoint()
-    #expect(try disk.totalCount == 1000)
+    #expect(try disk.count == 1000)
     try disk.close()
   }
 }

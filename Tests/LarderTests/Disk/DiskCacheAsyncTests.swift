@@ -49,7 +49,7 @@ struct DiskCacheAsyncTests {
     try await cache.sync()
     try await cache.trim()
     #expect(try await cache.removeExpired() == 0)
-    #expect(try await cache.trim(toCost: 100) == 0)
+    #expect(try await cache.trim(toSize: 100) == 0)
     #expect(try await cache.trim(toCount: 1) == 0)
     #expect(try await cache.verify().isIntact)
     #expect(try await cache.exportValue(forKey: "b", to: place.directory.url) != nil)
@@ -151,7 +151,7 @@ struct DiskCacheAsyncTests {
       }
       try await group.waitForAll()
     }
-    #expect(try cache.totalCount == 500)
+    #expect(try cache.count == 500)
     #expect(try await cache.verify().isIntact)
   }
 

@@ -41,7 +41,7 @@ struct DiskCacheBatchTests {
       }
     }
     #expect(try cache.value(forKey: "a") == Data([1]))
-    #expect(try cache.totalCount == 1)
+    #expect(try cache.count == 1)
     try cache.checkpoint()
     try cache.close()
     #expect(try place.openData().keys() == ["a"])
@@ -59,7 +59,7 @@ struct DiskCacheBatchTests {
     #expect(try cache.entries().map(\.value) == ["last"])
     try cache.checkpoint()
     #expect(try cache.entries().map(\.value) == ["last"])
-    #expect(try cache.totalCount == 1)
+    #expect(try cache.count == 1)
   }
 
   @Test func anEmptyBatchDoesNothing() throws {
@@ -97,7 +97,7 @@ struct DiskCacheBatchTests {
     try cache.batch { batch in
       for number in 0..<20 { try batch.set(value, forKey: "\(number)") }
     }
-    #expect(try cache.totalCount == 20)
+    #expect(try cache.count == 20)
   }
 
   @Test func nobodySeesHalfABatch() throws {

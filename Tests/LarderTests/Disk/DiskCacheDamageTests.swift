@@ -66,16 +66,16 @@ struct DiskCacheDamageTests {
     do {
       let cache = try open()
       try cache.set("replaced", forKey: 150)
-      #expect(try !isKnown || cache.totalCount == keys.count, "\(what)")
+      #expect(try !isKnown || cache.count == keys.count, "\(what)")
       let code = errorCode { try cache.checkpoint() }
       #expect(isKnown || code == .damaged, "\(what)")
       #expect(try cache.value(forKey: 150) == "replaced", "\(what)")
-      #expect(try !isKnown || cache.totalCount == keys.count, "\(what)")
+      #expect(try !isKnown || cache.count == keys.count, "\(what)")
       try? cache.close()
     }
     for _ in 0..<2 {
       let cache = try open()
-      #expect(try cache.totalCount == keys.count, "\(what)")
+      #expect(try cache.count == keys.count, "\(what)")
       #expect(try cache.keys() == Array(keys), "\(what)")
       #expect(try cache.keys(order: .leastRecentFirst).sorted() == Array(keys), "\(what)")
       #expect(try cache.value(forKey: 150) == "replaced", "\(what)")

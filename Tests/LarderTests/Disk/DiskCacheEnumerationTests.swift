@@ -167,7 +167,7 @@ struct DiskCacheEnumerationTests {
     #expect(errorCode { try numbers.remove(prefix: 1) } == .invalidArgument)
     #expect(
       errorCode { try numbers.keys(.range(1...2), order: .leastRecentFirst) } == .invalidArgument)
-    #expect(try numbers.totalCount == 3)
+    #expect(try numbers.count == 3)
     let other = try DiskPlace()
     let dates = try other.open(Date.self, coder: Coder<Int>.cbor)
     #expect(
@@ -255,8 +255,8 @@ struct DiskCacheEnumerationTests {
         let entries = try cache.entries()
         #expect(entries.map(\.key) == model.keys.sorted(), "seed \(generator.seed)")
         #expect(entries.map(\.value) == model.sorted { $0.key < $1.key }.map(\.value))
-        #expect(try cache.totalCount == model.count)
-        #expect(try cache.totalCost == model.values.reduce(0) { $0 + $1.utf8.count })
+        #expect(try cache.count == model.count)
+        #expect(try cache.size.bytes == model.values.reduce(0) { $0 + $1.utf8.count })
       }
     }
   }
@@ -305,7 +305,7 @@ struct DiskCacheEnumerationTests {
     #expect(code == .damaged)
     #expect(told.sorted() == rest)
     #expect(errorCode { try cache.removeAll { $0.key > 5 } } == .damaged)
-    #expect(try cache.totalCount == 6)
+    #expect(try cache.count == 6)
     try cache.remove(forKey: 10)
     #expect(try cache.keys() == Array(1...5))
   }
@@ -319,6 +319,6 @@ struct DiskCacheEnumerationTests {
     try StoreLog.flip(bytes, in: URL(fileURLWithPath: place.path + "/data.mdb"))
     #expect(errorCode { try cache.keys() } == .damaged)
     #expect(try cache.remove(prefix: "a") == 2)
-    #expect(try cache.keys() == ["b1"] && cache.totalCount == 1)
+    #expect(try cache.keys() == ["b1"] && cache.count == 1)
   }
 }

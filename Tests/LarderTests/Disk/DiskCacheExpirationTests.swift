@@ -50,7 +50,7 @@ struct DiskCacheExpirationTests {
     clock.advance(5)
     for key in 1...6 { _ = try cache.value(forKey: key) }
     #expect(try cache.removeExpired() == 3)
-    #expect(try cache.totalCount == 3)
+    #expect(try cache.count == 3)
     #expect(try cache.keys() == [4, 5, 6])
   }
 
@@ -105,7 +105,7 @@ struct DiskCacheExpirationTests {
     try cache.fill(1...3)
     clock.advance(1e9)
     #expect(try cache.removeExpired() == 0)
-    #expect(try cache.totalCount == 3)
+    #expect(try cache.count == 3)
   }
 
   @Test func anEntrysOwnExpirationStandsInPlaceOfTheCaches() throws {
@@ -120,7 +120,7 @@ struct DiskCacheExpirationTests {
       try cache.checkpoint()
     }
     #expect(try cache.removeExpired() + Int(cache.statistics.expired) >= 3)
-    #expect(try cache.totalCount == 1)
+    #expect(try cache.count == 1)
   }
 
   @Test func anEntryThatIdlesLivesAsLongAsItIsUsed() throws {
@@ -235,7 +235,7 @@ struct DiskCacheExpirationTests {
     clock.advance(60)
     try cache.set("eleven", forKey: 11)
     #expect(try cache.removeExpired() <= 10)
-    #expect(try cache.totalCount == 1)
+    #expect(try cache.count == 1)
     #expect(try cache.statistics.expired == 10)
   }
 

@@ -64,7 +64,7 @@ struct DiskCacheExtendedDataTests {
   @Test func itDoesNotCountForTheCost() throws {
     let cache = try place.openText()
     try cache.set("one", forKey: 1, extendedData: Data(count: 1000))
-    #expect(try cache.totalCost == 3)
+    #expect(try cache.size == 3)
   }
 
   @Test func updatingAValueLeavesIt() throws {

@@ -52,7 +52,7 @@ struct DiskCacheLargeValueTests {
     try cache.close()
     let again = try place.openData { $0.inlineThreshold = threshold }
     #expect(try again.value(forKey: "a") == value)
-    #expect(try again.totalCost == size)
+    #expect(try again.size.bytes == size)
     #expect(try again.verify().isIntact)
   }
 
@@ -67,7 +67,7 @@ struct DiskCacheLargeValueTests {
     let found = try cache.valueWithExtendedData(forKey: "a")
     #expect(found?.value == value)
     #expect(found?.extendedData == Data("x".utf8))
-    #expect(try cache.totalCost == 20 << 20)
+    #expect(try cache.size == 20.megabytes)
   }
 
   @Test func aLargeValueThatIsEncodedComesBack() throws {
@@ -136,7 +136,7 @@ struct DiskCacheLargeValueTests {
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/maps")))
   func valuesThatAreKeptHoldNoSegmentsThatAreGone() throws {
     var configuration = CacheConfiguration<Int, Data>()
-    configuration.disk.costLimit = 20_000_000
+    configuration.disk.sizeLimit = 20_000_000
     configuration.memory.costLimit = 6_000_000
     configuration.memory.cost = { _, data in data.count }
     let cache = try Cache<Int, Data>(at: .path(place.path), configuration: configuration)
@@ -168,11 +168,11 @@ struct DiskCacheLargeValueTests {
     #expect(try cache.value(forKey: "a") == bytes(100_000))
     try cache.checkpoint()
     #expect(try cache.value(forKey: "a") == bytes(100_000))
-    #expect(try cache.totalCost == 100_000)
+    #expect(try cache.size == 100_000)
     try cache.set(bytes(6), forKey: "a")
     try cache.checkpoint()
     #expect(try cache.value(forKey: "a") == bytes(6))
-    #expect(try cache.totalCost == 6)
+    #expect(try cache.size == 6)
   }
 
   @Test func noFileIsNamedByAKey() throws {
@@ -213,7 +213,7 @@ struct DiskCacheLargeValueTests {
     #expect(try cache.value(forKey: "a") == bytes(7))
     try cache.remove(forKey: "a")
     #expect(try cache.value(forKey: "a") == nil)
-    #expect(try cache.totalCount == 1)
+    #expect(try cache.count == 1)
     try cache.checkpoint()
     #expect(try cache.value(forKey: "b") == bytes(30_000, seed: 2))
     #expect(try cache.verify().isIntact)
@@ -262,7 +262,7 @@ struct DiskCacheLargeValueTests {
       for (key, value) in model {
         #expect(try cache.value(forKey: key) == value, "seed \(generator.seed)")
       }
-      #expect(try cache.totalCount == model.count, "seed \(generator.seed)")
+      #expect(try cache.count == model.count, "seed \(generator.seed)")
       let report = try cache.verify()
       #expect(report.isIntact, "seed \(generator.seed), \(report)")
     }

@@ -20,7 +20,7 @@ struct DiskCacheLimitTests {
     let cache = try place.openText()
     try cache.fill(1...10)
     #expect(try cache.trim(toCount: count) == 10 - kept)
-    #expect(try cache.totalCount == kept)
+    #expect(try cache.count == kept)
     #expect(try cache.keys() == Array((1...10).suffix(kept)))
   }
 
@@ -31,13 +31,13 @@ struct DiskCacheLimitTests {
   func trimmingToACostKeepsNoMoreThanThat(cost: Int, kept: Int) throws {
     let cache = try place.openData()
     for number in 0..<10 { try cache.set(Data(count: 100), forKey: "\(number)") }
-    #expect(try cache.trim(toCost: cost) == 10 - kept)
-    #expect(try cache.totalCost == kept * 100)
+    #expect(try cache.trim(toSize: DataSize(bytes: cost)) == 10 - kept)
+    #expect(try cache.size.bytes == kept * 100)
     #expect(try cache.keys() == (0..<10).map(String.init).suffix(kept))
   }
 
   @Test func whatExceedsTheLimitAloneIsEvictedAlone() throws {
-    let cache = try place.openData { $0.costLimit = 100_000 }
+    let cache = try place.openData { $0.sizeLimit = 100_000 }
     for number in 0..<10 { try cache.set(Data(count: 5000), forKey: "\(number)") }
     try cache.checkpoint()
     try cache.set(Data(count: 100_001), forKey: "large")
@@ -46,7 +46,7 @@ struct DiskCacheLimitTests {
     try cache.checkpoint()
     #expect(try cache.keys() == [0, 1, 2, 4, 5, 6, 7, 8, 9].map(String.init))
     #expect(try cache.statistics.evicted == 2)
-    #expect(try cache.totalCost == 45_000)
+    #expect(try cache.size == 45_000)
     // As much as the limit is kept, and the others go.
     try cache.set(Data(count: 100_000), forKey: "large")
     try cache.checkpoint()
@@ -61,7 +61,7 @@ struct DiskCacheLimitTests {
     try cache.trim(toCount: 3)
     try cache.checkpoint()
     #expect((3000..<5000).contains(try cache.statistics.liveSize))
-    try cache.trim(toCost: 0)
+    try cache.trim(toSize: 0)
     try cache.checkpoint()
     #expect(try cache.statistics.liveSize < 1000)
   }
@@ -78,11 +78,11 @@ struct DiskCacheLimitTests {
     #expect(try cache.keys(order: .leastRecentFirst) == [2, 4, 6])
   }
 
-  /// At the defaults and at full speed: the figures are those of `costLimit`.
+  /// At the defaults and at full speed: the figures are those of `sizeLimit`.
   @Test(arguments: [2_000_000, 20_000_000])
   func aCostLimitIsExceededByNoMoreThanItsDocumentationSays(limit: Int) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
-    configuration.costLimit = limit
+    configuration.sizeLimit = DataSize(bytes: limit)
     let cache = try DiskCache<Int, Data>(at: .path(place.path), configuration: configuration)
     let value = Data(repeating: 7, count: 50_000)
     let excess = limit / 2 + 2 << 20
@@ -90,11 +90,11 @@ struct DiskCacheLimitTests {
     for key in 0..<(8 * limit / 50_000) {
       try cache.set(value, forKey: key)
       if !key.isMultiple(of: 20) { continue }
-      #expect(try cache.totalCost <= limit + excess)
+      #expect(try cache.size.bytes <= limit + excess)
       #expect(try place.log.blocks <= records * 6 / 5 + excess + 4 << 20)
     }
     try cache.checkpoint()
-    #expect(try cache.totalCost <= limit)
+    #expect(try cache.size.bytes <= limit)
     #expect(try place.log.blocks <= records * 6 / 5 + 4 << 20)
     try cache.close()
   }
@@ -115,20 +115,20 @@ struct DiskCacheLimitTests {
     cache.countLimit = .max
     try cache.fill(1...10)
     try cache.checkpoint()
-    #expect(try cache.totalCount == 12)
+    #expect(try cache.count == 12)
   }
 
   @Test func aCostLimitHoldsAfterAFlush() throws {
-    let cache = try place.openData { $0.costLimit = 1000 }
+    let cache = try place.openData { $0.sizeLimit = 1000 }
     for number in 0..<30 { try cache.set(Data(count: 100), forKey: "\(number)") }
     try cache.checkpoint()
-    #expect(try cache.totalCost == 1000)
-    cache.costLimit = 999
+    #expect(try cache.size == 1000)
+    cache.sizeLimit = 999
     try cache.checkpoint()
-    #expect(try cache.totalCost == 900)
+    #expect(try cache.size == 900)
     try cache.set(Data(count: 2000), forKey: "more than the limit")
     try cache.checkpoint()
-    #expect(try cache.totalCost <= 999)
+    #expect(try cache.size <= 999)
   }
 
   @Test func aLimitOfNothingKeepsNothing() throws {
@@ -139,7 +139,7 @@ struct DiskCacheLimitTests {
   }
 
   @Test func emptyValuesAreWithinEveryCost() throws {
-    let cache = try place.openData { $0.costLimit = 0 }
+    let cache = try place.openData { $0.sizeLimit = 0 }
     try cache.set(Data([1]), forKey: "one byte")
     try cache.set(Data(), forKey: "empty")
     try cache.checkpoint()
@@ -149,13 +149,13 @@ struct DiskCacheLimitTests {
   @Test(arguments: [1 << 31, (1 << 31) - 1, 1 << 40, Int.max - 1])
   func limitsPast2GiBAreOrdinary(limit: Int) throws {
     let cache = try place.openText {
-      $0.costLimit = limit
+      $0.sizeLimit = DataSize(bytes: limit)
       $0.countLimit = limit
     }
     try cache.fill(1...3)
     try cache.checkpoint()
-    #expect(try cache.totalCount == 3)
-    #expect(try cache.trim(toCost: limit) == 0)
+    #expect(try cache.count == 3)
+    #expect(try cache.trim(toSize: DataSize(bytes: limit)) == 0)
     #expect(try cache.trim(toCount: limit) == 0)
   }
 
@@ -168,10 +168,10 @@ struct DiskCacheLimitTests {
     }
     for number in 0..<10 { try cache.set(Data(count: 1000), forKey: "\(number)") }
     try cache.trim()
-    #expect(try cache.totalCount == 10)
+    #expect(try cache.count == 10)
     free.withLock { $0 = 496_000 }
     try cache.trim()
-    let left = try cache.totalCount
+    let left = try cache.count
     #expect(left == 6)
     #expect(try cache.keys() == (0..<10).map(String.init).suffix(left))
   }

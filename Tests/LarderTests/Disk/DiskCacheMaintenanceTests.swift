@@ -18,7 +18,7 @@ struct DiskCacheMaintenanceTests {
     let cache = try place.openText { $0.countLimit = 5 }
     try cache.fill(1...4)
     #expect(try cache.statistics.pendingCount == 4 && cache.statistics.count == 4)
-    #expect(try cache.statistics.cost == cache.totalCost)
+    #expect(try cache.statistics.size == cache.size.bytes)
     _ = try cache.value(forKey: 1)
     _ = try cache.value(forKey: 99)
     _ = try cache.peek(forKey: 99)
@@ -28,7 +28,7 @@ struct DiskCacheMaintenanceTests {
     let statistics = try cache.statistics
     #expect(statistics.hits == 1 && statistics.misses == 1 && statistics.hitRatio == 0.5)
     #expect(statistics.written == 10 && statistics.removed == 1 && statistics.evicted == 4)
-    #expect(statistics.count == 5 && statistics.cost == 6 && statistics.pendingCount == 0)
+    #expect(statistics.count == 5 && statistics.size == 6 && statistics.pendingCount == 0)
     #expect(statistics.checkpoints > 0 && statistics.checkpointFailures == 0)
     #expect(statistics.checkpointTime > .zero)
     #expect(statistics.lastFailure == nil && statistics.damaged == 0 && !statistics.isReadOnly)
@@ -127,7 +127,7 @@ struct DiskCacheMaintenanceTests {
     let after = try place.log.size
     #expect(after <= before && after < 400_000, "\(before) before, \(after) after")
     let cache = try place.openData()
-    #expect(try cache.totalCount == 5)
+    #expect(try cache.count == 5)
     #expect(try cache.entries().allSatisfy { $0.value == Data(repeating: 1, count: 10_000) })
     #expect(try cache.verify().isIntact)
   }
@@ -152,7 +152,7 @@ struct DiskCacheMaintenanceTests {
     #expect(sizes.dataSize == (try size()) && sizes.dataSize * 4 < sizes.dataSizeBefore)
     #expect(sizes.logSize <= sizes.logSizeBefore)
     let cache = try place.openData()
-    #expect(try cache.totalCount == 10 && cache.verify().isIntact)
+    #expect(try cache.count == 10 && cache.verify().isIntact)
     #expect(try cache.keys().allSatisfy { try cache.value(forKey: $0) != nil })
   }
 
@@ -224,7 +224,7 @@ struct DiskCacheMaintenanceTests {
       from: .path(place.path), to: .path(rescued.path))
     #expect(report.intact > 100)
     let cache = try rescued.openData()
-    #expect(try cache.totalCount == Int(report.intact))
+    #expect(try cache.count == Int(report.intact))
     for entry in try cache.entries() {
       let number = try #require(UInt(entry.key.dropFirst(4)))
       #expect(entry.value == Data(repeating: UInt8(number % 251), count: 200))
@@ -246,7 +246,7 @@ struct DiskCacheMaintenanceTests {
       from: .path(place.path), to: .path(rescued.path))
     #expect(report.intact == 400 && report.damaged == 0)
     let cache = try rescued.openData()
-    #expect(try cache.totalCount == 400)
+    #expect(try cache.count == 400)
     #expect(try cache.value(forKey: "99") == nil)
     #expect(try cache.value(forKey: "499") == Data(count: 499))
   }
@@ -264,7 +264,7 @@ struct DiskCacheMaintenanceTests {
     let report = try DiskCache<String, Data>.rebuild(at: .path(place.path))
     #expect(report.intact == 400 && report.damaged == 0)
     let cache = try place.openData()
-    #expect(try cache.totalCount == 400)
+    #expect(try cache.count == 400)
     #expect(try cache.value(forKey: "99") == nil)
     #expect(try cache.value(forKey: "499") == Data(count: 499))
     #expect(try cache.verify().isIntact)
@@ -286,19 +286,19 @@ struct DiskCacheMaintenanceTests {
     let rescued = try DiskPlace()
     let certain = try Store.salvage(from: .path(killed.path), to: .path(rescued.path))
     #expect(certain.intact > 100 && certain.uncertain > 100 && !certain.isIntact)
-    #expect(try rescued.openData().totalCount == Int(certain.intact))
+    #expect(try rescued.openData().count == Int(certain.intact))
     let all = try DiskPlace()
     let kept = try Store.salvage(
       from: .path(killed.path), to: .path(all.path), keepsUncertain: true)
     #expect(kept.intact == certain.intact + certain.uncertain && !kept.isIntact)
     #expect(kept.uncertain == certain.uncertain && kept.intact >= 490)
-    #expect(try all.openData().totalCount == Int(kept.intact))
+    #expect(try all.openData().count == Int(kept.intact))
     let failure = error { try Store.rebuild(at: .path(killed.path)) }
     #expect(failure?.code == .damaged)
     #expect(failure?.message.contains("\(certain.uncertain) entries") == true)
     #expect(failure?.message.contains("keepsUncertain") == true)
     #expect(try Store.rebuild(at: .path(killed.path), keepsUncertain: true).intact == kept.intact)
-    #expect(try killed.openData().totalCount == Int(kept.intact))
+    #expect(try killed.openData().count == Int(kept.intact))
   }
 
   @Test func salvageOfSomethingElseIsRefused() throws {

@@ -149,7 +149,7 @@ struct DiskCacheOpeningTests {
     _ = try DiskCache<Int, String>.rebuild(at: .path(place.path))
     let rebuilt = try place.openText()
     #expect(try rebuilt.value(forKey: 1_234) == "value 3")
-    #expect(try rebuilt.totalCount == 2_000)
+    #expect(try rebuilt.count == 2_000)
   }
 
   @Test func aSecondCacheForWritingIsBusyAndNamesTheProcess() throws {
@@ -164,14 +164,14 @@ struct DiskCacheOpeningTests {
     try first.close()
     let second = try place.openText()
     #expect(try second.value(forKey: 1) == "still mine")
-    #expect(try second.totalCount == 1)
+    #expect(try second.count == 1)
   }
 
   @Test func theFolderIsFreeWhenTheCacheIsGone() throws {
     for round in 0..<3 {
       let cache = try place.openText()
       try cache.set("\(round)", forKey: round)
-      #expect(try cache.totalCount == round + 1)
+      #expect(try cache.count == round + 1)
     }
   }
 
@@ -187,7 +187,7 @@ struct DiskCacheOpeningTests {
     #expect(errorCode { try cache.contains(1) } == .closed)
     #expect(errorCode { try cache.keys() } == .closed)
     #expect(errorCode { try cache.batch { _ in } } == .closed)
-    #expect(errorCode { try cache.totalCount } == .closed)
+    #expect(errorCode { try cache.count } == .closed)
     #expect(errorCode { try cache.checkpoint() } == .closed)
     #expect(errorCode { try cache.sync() } == .closed)
     #expect(errorCode { try cache.trim(toCount: 0) } == .closed)
@@ -240,20 +240,20 @@ struct DiskCacheOpeningTests {
   @Test func everySettingCanBeReadAndSet() throws {
     let cache = try place.openText {
       $0.countLimit = 10
-      $0.costLimit = 20
+      $0.sizeLimit = 20
       $0.expiration = .days(1)
       $0.freeDiskSpaceLimit = 30
       $0.inlineThreshold = 40
       $0.durability = .power
     }
-    #expect(cache.countLimit == 10 && cache.costLimit == 20 && cache.expiration == .days(1))
+    #expect(cache.countLimit == 10 && cache.sizeLimit == 20 && cache.expiration == .days(1))
     #expect(cache.freeDiskSpaceLimit == 30 && cache.inlineThreshold == 40)
     #expect(cache.durability == .power && !cache.isReadOnly)
     cache.countLimit = -1
-    cache.costLimit = 21
+    cache.sizeLimit = 21
     cache.expiration = .never
     cache.freeDiskSpaceLimit = 0
-    #expect(cache.countLimit == 0 && cache.costLimit == 21)
+    #expect(cache.countLimit == 0 && cache.sizeLimit == 21)
     #expect(cache.expiration == .never && cache.freeDiskSpaceLimit == 0)
     try cache.set("power", forKey: 1)
     #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
@@ -274,7 +274,7 @@ struct DiskCacheOpeningTests {
     try writer.checkpoint()
     #expect(try reader.value(forKey: 4) == "four")
     #expect(try reader.keys() == [2, 3, 4])
-    #expect(try reader.totalCount == 3)
+    #expect(try reader.count == 3)
     #expect(try reader.statistics.writerProcess == Int(ProcessInfo.processInfo.processIdentifier))
     try writer.close()
     #expect(try reader.keys() == [2, 3, 4])

@@ -48,7 +48,7 @@ struct DiskCacheSuspendingTests {
       { try cache.set("a", forKey: 1) }, { try cache.set("a", forKey: 1, durability: .power) },
       { try cache.remove(forKey: 3) }, { _ = try cache.keys() }, { _ = try cache.entries() },
       { try cache.batch { try $0.set("a", forKey: 1) } },
-      { try cache.update(forKey: 1) { $0 = "a" } }, { _ = try cache.totalCount },
+      { try cache.update(forKey: 1) { $0 = "a" } }, { _ = try cache.count },
       { _ = try cache.statistics }, { _ = try cache.recovery }, { _ = try cache.verify() },
       { try cache.checkpoint() }, { try cache.sync() }, { try cache.trim() },
       { _ = try cache.trim(toCount: 100) }, { _ = try cache.removeExpired() },
@@ -162,7 +162,7 @@ struct DiskCacheSuspendingTests {
       }
     }
     #expect(code == .closed)
-    #expect(try visit { try $0.totalCount } == 0)
+    #expect(try visit { try $0.count } == 0)
   }
 
   @Test func aTransactionGoesOnUnlessWhatItReadHasChanged() throws {
@@ -236,12 +236,12 @@ struct DiskCacheSuspendingTests {
     cache.countLimit = 4
     try cache.resume()
     try cache.checkpoint()
-    #expect(try cache.totalCount == 4)
+    #expect(try cache.count == 4)
     cache.countLimit = 3
     try cache.suspend()
     try cache.resume()
     try cache.checkpoint()
-    #expect(try cache.totalCount == 3)
+    #expect(try cache.count == 3)
   }
 
   @Test func whatCannotBeResumedStaysSuspended() throws {
@@ -262,7 +262,7 @@ struct DiskCacheSuspendingTests {
     try cache.suspend()
     try FileManager.default.removeItem(at: place.url)
     try cache.resume()
-    #expect(try cache.totalCount == 0)
+    #expect(try cache.count == 0)
     try cache.fill(1...3)
     #expect(try cache.value(forKey: 3) == "3")
   }
@@ -272,10 +272,10 @@ struct DiskCacheSuspendingTests {
     try cache.resume()
     try cache.suspend()
     try cache.suspend(calls: .wait)
-    #expect(errorCode { try cache.totalCount } == .suspended)
+    #expect(errorCode { try cache.count } == .suspended)
     try cache.resume()
     try cache.resume()
-    #expect(try cache.totalCount == 0)
+    #expect(try cache.count == 0)
   }
 
   @Test func aSuspendedCacheIsClosedForGood() throws {
@@ -286,7 +286,7 @@ struct DiskCacheSuspendingTests {
     #expect(errorCode { try cache.value(forKey: 1) } == .closed)
     #expect(errorCode { try cache.resume() } == .closed)
     #expect(errorCode { try cache.suspend() } == .closed)
-    #expect(try visit { try $0.totalCount } == 3)
+    #expect(try visit { try $0.count } == 3)
   }
 
   @Test func aSuspendedCacheCanGo() throws {
@@ -294,14 +294,14 @@ struct DiskCacheSuspendingTests {
     try cache?.fill(1...3)
     try cache?.suspend()
     cache = nil
-    #expect(try visit { try $0.totalCount } == 3)
+    #expect(try visit { try $0.count } == 3)
   }
 
   @Test func aCacheThatOnlyReadsIsSuspendedToo() throws {
     let cache = try place.openText()
     try cache.fill(1...3)
     let reading = try place.openText { $0.isReadOnly = true }
-    #expect(try reading.totalCount == 3)
+    #expect(try reading.count == 3)
     try cache.suspend()
     try reading.suspend()
     #expect(filesHeld(under: place.url) == [])

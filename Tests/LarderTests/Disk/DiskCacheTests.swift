@@ -61,7 +61,7 @@ struct DiskCacheTests {
     try cache.remove(forKey: 2)
     try cache.remove(forKey: 99)
     #expect(try cache.keys() == [1, 3])
-    #expect(try cache.totalCount == 2)
+    #expect(try cache.count == 2)
   }
 
   @Test func removingManyKeysTakesAllOfThem() throws {
@@ -80,7 +80,7 @@ struct DiskCacheTests {
     try cache.fill(101...110)
     try cache.removeAll()
     #expect(try cache.isEmpty)
-    #expect(try cache.totalCost == 0)
+    #expect(try cache.size == 0)
     #expect(try cache.keys() == [])
     #expect(try cache.value(forKey: 7) == nil)
     try cache.set("again", forKey: 7)
@@ -94,20 +94,20 @@ struct DiskCacheTests {
     try cache.set("a long first value", forKey: 1)
     try cache.set("second", forKey: 1)
     #expect(try cache.value(forKey: 1) == "second")
-    #expect(try cache.totalCount == 1)
-    #expect(try cache.totalCost == 6)
+    #expect(try cache.count == 1)
+    #expect(try cache.size == 6)
   }
 
   @Test func countAndCostAreThoseOfTheEntries() throws {
     let cache = try place.openData()
     for size in 0...20 { try cache.set(Data(count: size), forKey: "\(size)") }
-    #expect(try cache.totalCount == 21)
-    #expect(try cache.totalCost == 210)
+    #expect(try cache.count == 21)
+    #expect(try cache.size == 210)
     try cache.checkpoint()
-    #expect(try cache.totalCount == 21)
-    #expect(try cache.totalCost == 210)
+    #expect(try cache.count == 21)
+    #expect(try cache.size == 210)
     try cache.remove(forKey: "20")
-    #expect(try cache.totalCost == 190)
+    #expect(try cache.size == 190)
   }
 
   @Test func anEmptyValueIsAValue() throws {
@@ -129,7 +129,7 @@ struct DiskCacheTests {
     #expect(try cache.value(forKey: key) == Data(key.utf8))
     try cache.remove(forKey: key)
     #expect(try cache.value(forKey: key) == nil)
-    #expect(try cache.totalCount == others.count - 1)
+    #expect(try cache.count == others.count - 1)
     #expect(try place.directory.names == ["cache"])
   }
 
@@ -182,7 +182,7 @@ struct DiskCacheTests {
     let next = try place.open(String.self, coder: Coder<DiskPage>.cbor)
     #expect(try next.value(forKey: "page") == .sample)
     #expect(try next.extendedData(forKey: "page") == Data("etag".utf8))
-    #expect(try next.totalCount == 1)
+    #expect(try next.count == 1)
   }
 
   @Test func aCacheThatNobodyClosedIsThereForTheNextInstance() throws {

@@ -97,11 +97,11 @@ private struct Novel: Codable, Identifiable, Sendable {
   @Test func limits() throws {
     // Example: archive limits
     var configuration = ArchiveConfiguration()
-    configuration.maximumDiskSize = 10.megabytes
-    configuration.maximumMemorySize = 512.kilobytes
+    configuration.sizeLimit = 10.megabytes
+    configuration.memorySizeLimit = 512.kilobytes
     let small = try Archive<Book>(at: .url(folder), configuration: configuration)
     // End of example
-    #expect(small.maximumDiskSize?.bytes == 10 << 20)
+    #expect(small.sizeLimit?.bytes == 10 << 20)
   }
 
   @Test func predicates() throws {

@@ -92,13 +92,15 @@ struct CommentTests {
     pages: EntryCache<String>, path: String, head: Data, body: Data, chunks: [Data]
     """,
     "Larder/Feed": "cache: DiskCache<String, Int>, token: ChangeToken, mirror: inout Mirror",
-    "Larder/Store/Face": "cache: DiskCache<String, Int>, folder: URL, damaged: URL, rescued: URL",
+    "Larder/Store/Face": """
+    cache: DiskCache<String, Int>, folder: URL, damaged: URL, rescued: URL, path: String
+    """,
     "LarderCompatibility": "archive: Archive<User>, user: User, session: inout Session",
     "LarderCompression": "file: URL",
     "LarderConfiguration": "config: ConfigReader, path: String",
     "LarderCore": "log: MessageLog<String>, message: String",
     "LarderCore/Coding": "bytes: Data, url: URL, buffer: UnsafeMutableRawBufferPointer",
-    "LarderCore/Files": "configuration: inout MessageLogConfiguration",
+    "LarderCore/Files": "configuration: inout MessageLogConfiguration, folder: URL",
     "LarderCore/Log": "log: MessageLog<String>, url: URL, damaged: URL, rescued: URL",
     "LarderCore/Log/MessageLog+Async": "log: MessageLog<Event>, event: Event",
     "LarderCore/Log/Queue": """

@@ -30,21 +30,21 @@ import Testing
     }
     // End of example
     #expect(transcript.lines == ["13"])
-    #expect(try pages.totalCount == 2)
+    #expect(try pages.count == 2)
   }
 
   @Test func limits() throws {
     // Example: disk limits
     var configuration = DiskCacheConfiguration<String, Data>()
     configuration.countLimit = 100_000
-    configuration.costLimit = 1 << 30
+    configuration.sizeLimit = 1.gigabytes
     configuration.freeDiskSpaceLimit = 4 << 30
     configuration.expiration = .seconds(30 * 24 * 3600)
     let images = try DiskCache(at: .url(folder), configuration: configuration)
     // End of example
     try images.set(Data(count: 10), forKey: "a")
-    #expect(try images.totalCost == 10)
-    #expect(images.costLimit == 1 << 30)
+    #expect(try images.size == 10)
+    #expect(images.sizeLimit == 1.gigabytes)
   }
 
   @Test func extendedData() throws {
@@ -95,7 +95,7 @@ import Testing
     for number in 18...1000 { try orders.set("new", forKey: number) }
     try orders.sync()
     // End of example
-    #expect(try orders.totalCount == 984)
+    #expect(try orders.count == 984)
   }
 
   @Test func readElsewhere() throws {
@@ -125,7 +125,7 @@ import Testing
     // Example: two tiers
     var configuration = CacheConfiguration<Int, User>()
     configuration.memory.countLimit = 1000
-    configuration.disk.costLimit = 1 << 30
+    configuration.disk.sizeLimit = 1.gigabytes
     let users = try Cache<Int, User>(at: .url(folder), configuration: configuration)
 
     let user = try await users.value(forKey: 7) { try await server.user(7) }

@@ -70,9 +70,9 @@ import Testing
       try pages.setValues([Data(count: 1000), Data(count: 100_000)], forKey: "\(number)")
     }
     // Example: entry limit
-    pages.byteLimit = 1 << 20
+    pages.sizeLimit = 1.megabytes
     try pages.checkpoint()
-    print(try pages.size <= 1 << 20)  // true
+    print(try pages.size <= 1.megabytes)  // true
     // End of example
     #expect(transcript.lines == ["true"])
     #expect(try pages.snapshot(forKey: "99") != nil)

@@ -108,7 +108,7 @@ struct Event: Codable, Sendable {
 
     // Concurrent misses for a key share one load.
     let page = try await pages.value(forKey: "/news") { try await render("/news") }
-    print(page, pages.totalCount)  // <h1>/news</h1> 2
+    print(page, pages.count)  // <h1>/news</h1> 2
     // End of example
     #expect(transcript.lines == ["<h1>/news</h1> 2"])
     #expect(pages["/"] == "<h1>Home</h1>")

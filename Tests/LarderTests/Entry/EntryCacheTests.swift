@@ -62,7 +62,7 @@ struct EntryCacheTests {
     }
     let cache = try place.open(values: count)
     #expect(try cache.snapshot(forKey: "a")?.values == values)
-    #expect(try cache.size == values.reduce(0) { $0 + $1.count })
+    #expect(try cache.size.bytes == values.reduce(0) { $0 + $1.count })
   }
 
   @Test func whatWasStoredIsThereForTheNextInstance() throws {
@@ -177,7 +177,7 @@ struct EntryCacheTests {
         #expect(try snapshot.data(at: index).startIndex == 0)
         #expect(try snapshot.withBytes(at: index) { Data($0) } == values[index])
       }
-      #expect(try cache.size == values.reduce(0) { $0 + $1.count })
+      #expect(try cache.size.bytes == values.reduce(0) { $0 + $1.count })
     }
   }
 
@@ -237,7 +237,7 @@ struct EntryCacheTests {
   }
 
   @Test func thousandsOfReadsAndEditsNeedNoRoom() throws {
-    let cache = try place.open { $0.byteLimit = 1 << 20 }
+    let cache = try place.open { $0.sizeLimit = 1.megabytes }
     try cache.set("a", "A", "A")
     try cache.set("b", "B", "B")
     for _ in 0..<5 {

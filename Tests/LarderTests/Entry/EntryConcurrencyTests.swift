@@ -25,7 +25,7 @@ struct EntryConcurrencyTests {
     let cache = try place.open {
       $0.inlineThreshold = 200
       $0.checkpointInterval = .milliseconds(1)
-      $0.byteLimit = 20_000
+      $0.sizeLimit = 20_000
     }
     let failures = Locked<[String]>([])
     onDiskThreads(6) { thread in

@@ -38,8 +38,8 @@ struct EntryDeletingTests {
     #expect(errorCode { try cache.verify() } == .closed)
     #expect(errorCode { try cache.recovery } == .closed)
     #expect(errorCode { try cache.statistics } == .closed)
-    cache.byteLimit = 5
-    #expect(cache.byteLimit == 5)
+    cache.sizeLimit = 5
+    #expect(cache.sizeLimit == 5)
     #expect(try place.open().texts("a") == ["A", "B"])
   }
 

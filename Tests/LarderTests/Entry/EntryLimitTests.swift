@@ -16,7 +16,7 @@ struct EntryLimitTests {
   init() throws { place = try EntryPlace() }
 
   private func open(_ limit: Int) throws -> EntryCache<String> {
-    try place.open { $0.byteLimit = limit }
+    try place.open { $0.sizeLimit = DataSize(bytes: limit) }
   }
 
   @Test func whatIsTooMuchLeavesWithTheNextFlush() throws {
@@ -93,8 +93,8 @@ struct EntryLimitTests {
     try cache.set("a", "a", "aaa")
     try cache.set("b", "bb", "bbbb")
     try cache.checkpoint()
-    cache.byteLimit = 20
-    #expect(cache.byteLimit == 20)
+    cache.sizeLimit = 20
+    #expect(cache.sizeLimit == 20)
     try cache.set("c", "c", "c")
     try cache.checkpoint()
     #expect(try cache.size == 12)
@@ -108,8 +108,8 @@ struct EntryLimitTests {
     try cache.set("b", "bb", "bbbb")
     try cache.set("c", "c", "c")
     try cache.checkpoint()
-    cache.byteLimit = limit
-    #expect(cache.byteLimit == max(0, limit))
+    cache.sizeLimit = DataSize(bytes: limit)
+    #expect(cache.sizeLimit?.bytes == limit)
     try cache.checkpoint()
     #expect(try cache.keys() == ["a", "b", "c"].suffix(kept))
   }
@@ -142,7 +142,7 @@ struct EntryLimitTests {
   @Test func limitsHoldForValuesInTheLog() throws {
     let cache = try place.open {
       $0.inlineThreshold = 10
-      $0.byteLimit = 1000
+      $0.sizeLimit = 1000
     }
     for number in 0..<10 {
       try cache.setValues([entryBytes(100), entryBytes(100)], forKey: "\(number)")
@@ -187,8 +187,8 @@ struct EntryLimitTests {
       let statistics = try cache.statistics
       #expect(statistics.written == 120 && statistics.removed == 50, "flushed: \(isFlushed)")
       #expect(statistics.hits == 50 && statistics.misses == 50)
-      #expect(statistics.count == 50 && statistics.cost == 50 * 101)
-      #expect(try cache.count == 50 && cache.size == 50 * 101)
+      #expect(statistics.count == 50 && statistics.size == 50 * 101)
+      #expect(try cache.count == 50 && cache.size.bytes == 50 * 101)
       try cache.checkpoint()
     }
   }

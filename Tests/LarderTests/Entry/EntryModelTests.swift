@@ -45,7 +45,7 @@ struct EntryModelTests {
       }
       #expect(try cache.snapshot(forKey: key)?.values == model[key], note)
       #expect(try cache.count == model.count, note)
-      #expect(try cache.size == size(model), note)
+      #expect(try cache.size.bytes == size(model), note)
     }
     try compare(cache, model, "seed \(dice.seed), at the end")
   }
@@ -125,7 +125,7 @@ struct EntryModelTests {
       #expect(try cache.info(forKey: key)?.lengths == values.map(\.count), note)
     }
     #expect(try cache.count == model.count, note)
-    #expect(try cache.size == size(model), note)
+    #expect(try cache.size.bytes == size(model), note)
     #expect(try cache.verify().isIntact, note)
   }
 }

@@ -39,7 +39,8 @@ struct EntryOpeningTests {
 
   @Test(arguments: [Int.min, -1, 0])
   func aCacheThatCouldKeepNothingIsRefused(limit: Int) throws {
-    #expect(errorCode { try place.open { $0.byteLimit = limit } } == .invalidArgument)
+    #expect(
+      errorCode { try place.open { $0.sizeLimit = DataSize(bytes: limit) } } == .invalidArgument)
     #expect(try place.directory.names == [])
   }
 

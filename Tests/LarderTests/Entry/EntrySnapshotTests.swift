@@ -46,7 +46,7 @@ struct EntrySnapshotTests {
   }
 
   @Test func aSnapshotOutlivesEviction() throws {
-    let cache = try place.open { $0.byteLimit = 10 }
+    let cache = try place.open { $0.sizeLimit = 10 }
     try cache.set("a", "aa", "aaa")
     let snapshot = try #require(try cache.snapshot(forKey: "a"))
     try cache.set("b", "bb", "bbb")

@@ -35,7 +35,7 @@ struct EarlierKeyTests {
     #expect(try cache.peek(forKey: key) == 7)
     #expect(try cache.contains(key))
     #expect(try cache.info(forKey: key)?.version == cache.versionedValue(forKey: key)?.version)
-    #expect(try cache.keys().contains(key) && cache.totalCount == 2)
+    #expect(try cache.keys().contains(key) && cache.count == 2)
     #expect(try cache.value(forKey: "é\u{323}") == nil)
   }
 
@@ -50,7 +50,7 @@ struct EarlierKeyTests {
     try write([("e\u{301}", 7)])
     let cache = try openCache(String.self)
     try cache.set(8, forKey: key)
-    #expect(try cache.totalCount == 1 && cache.value(forKey: "é") == 8)
+    #expect(try cache.count == 1 && cache.value(forKey: "é") == 8)
     try cache.remove(forKey: "é")
     #expect(try cache.value(forKey: "e\u{301}") == nil && cache.isEmpty)
   }
@@ -58,7 +58,7 @@ struct EarlierKeyTests {
   @Test(arguments: ["é", "e\u{301}"]) func aRemovalRemovesIt(_ key: String) throws {
     try write([("e\u{301}", 7), ("é", 8)])
     let cache = try openCache(String.self)
-    #expect(try cache.totalCount == 2 && cache.value(forKey: key) == 8)
+    #expect(try cache.count == 2 && cache.value(forKey: key) == 8)
     try cache.remove(forKey: key)
     #expect(try cache.isEmpty && cache.value(forKey: "e\u{301}") == nil)
   }
@@ -71,7 +71,7 @@ struct EarlierKeyTests {
     #expect(try !cache.compareAndSet(9, forKey: key, version: version + 1))
     #expect(try cache.compareAndSet(9, forKey: key, version: version))
     try cache.update(forKey: key) { $0 = ($0 ?? 0) + 1 }
-    #expect(try cache.value(forKey: "é") == 10 && cache.totalCount == 1)
+    #expect(try cache.value(forKey: "é") == 10 && cache.count == 1)
     try cache.batch { try $0.remove(forKey: key) }
     #expect(try cache.isEmpty)
   }
@@ -101,7 +101,7 @@ struct EarlierKeyTests {
     key.name = .init(rawValue: "é")
     #expect(try cache.value(forKey: key) == 3)
     try cache.set(4, forKey: key)
-    #expect(try cache.totalCount == 1 && cache.value(forKey: written) == 4)
+    #expect(try cache.count == 1 && cache.value(forKey: written) == 4)
   }
 
   @Test func numbersAndURLsThatWereCBORAreRefusedAndOpenAsThat() throws {
@@ -146,7 +146,7 @@ struct EarlierKeyTests {
     configuration.journalCapacity = 64 << 10
     let cache = try DiskCache<String, Data>(at: .path(path), configuration: configuration)
     try cache.set(Data(count: 100_000), forKey: "é")
-    #expect(try cache.totalCount == 1 && cache.value(forKey: "e\u{301}")?.count == 100_000)
+    #expect(try cache.count == 1 && cache.value(forKey: "e\u{301}")?.count == 100_000)
   }
 
   @Test(arguments: ["é", "e\u{301}"]) func entriesOfSeveralValues(_ key: String) throws {

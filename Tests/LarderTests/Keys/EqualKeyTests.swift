@@ -92,7 +92,7 @@ struct EqualKeyTests {
       #expect(try both.value(forKey: key) == memory.value(forKey: key), comment)
       if step % 500 == 0 { try disk.checkpoint() }
     }
-    #expect(try Set(disk.keys()) == Set(memory.keys()) && disk.totalCount == memory.totalCount)
+    #expect(try Set(disk.keys()) == Set(memory.keys()) && disk.count == memory.count)
   }
 
   @Test func entriesAndArchivesAnswerAsMemoryDoes() throws {
@@ -127,8 +127,8 @@ struct EqualKeyTests {
       #expect(try entries.snapshot(forKey: text)?.data(at: 0) == texts.value(forKey: text), comment)
       #expect(try archive.element(forID: key)?.value == things.value(forKey: key)?.value, comment)
     }
-    #expect(try entries.count == texts.totalCount)
-    #expect(try archive.elements().count == things.totalCount)
+    #expect(try entries.count == texts.count)
+    #expect(try archive.elements().count == things.count)
   }
 
   @Test func rangesAndPrefixesTakeAnyForm() throws {
@@ -143,7 +143,7 @@ struct EqualKeyTests {
     }
     #expect(try cache.keys(.prefix("e")) == ["ez"])
     #expect(try cache.remove(prefix: "e\u{301}") == 2)
-    #expect(try cache.totalCount == 3)
+    #expect(try cache.count == 3)
   }
 
   // MARK: - Not-a-number
@@ -198,7 +198,7 @@ struct EqualKeyTests {
   @Test func notANumberIsNeverFoundInMemory() {
     let memory = MemoryCache<Double, Int>(countLimit: 3)
     for number in 0..<10 { memory.set(number, forKey: .nan) }
-    #expect(memory.value(forKey: .nan) == nil && memory.totalCount <= 3)
+    #expect(memory.value(forKey: .nan) == nil && memory.count <= 3)
     #expect(errorCode { try memory.value(forKey: .nan) { 1 } } == .encoding)
     memory.remove(forKey: .nan)
     memory.removeAll()

@@ -82,7 +82,7 @@ struct KeyOrderTests {
     #expect(try cache.value(forKey: relative) == 1)
     #expect(try cache.remove(prefix: urls[1]) == 2)
     #expect(try cache.keys(.prefix(urls[0])) == [urls[0]])
-    #expect(try cache.totalCount == 4)
+    #expect(try cache.count == 4)
   }
 
   @Test func urlsAreTextToOthers() throws {

@@ -36,7 +36,7 @@ import Testing
     // Example: from RECache
     let cache = try Cache<String, User>(at: .path(path))
     cache.memoryCache.countLimit = 1000
-    cache.diskCache?.costLimit = 1 << 30
+    cache.diskCache?.sizeLimit = 1.gigabytes
 
     try await cache.set(User(name: "Ada"), forKey: "ada", expiration: .days(7))
     if let user = try await cache.value(forKey: "ada") {
@@ -93,7 +93,7 @@ import Testing
     let memory = MemoryCache<String, User>(policy: .lru, countLimit: 1000, costLimit: 64 << 20)
     memory.set(user, forKey: "ada", cost: 100)
     memory["grace"] = User(name: "Grace")
-    #expect(memory.totalCount == 2 && memory.totalCost > 100)
+    #expect(memory.count == 2 && memory.totalCost > 100)
     memory.countLimit = 100
     memory.costLimit = 1 << 20
     memory.expiration = .seconds(300)
@@ -128,14 +128,14 @@ import Testing
     let disk = try DiskCache<String, User>(at: .path(path), configuration: configuration)
     try await disk.set(["ada": user, "grace": User(name: "Grace")])
     disk.countLimit = 1000
-    disk.costLimit = 1 << 30
+    disk.sizeLimit = 1.gigabytes
     disk.expiration = .days(30)
-    #expect(try disk.totalCount == 2 && disk.totalCost > 0)
+    #expect(try disk.count == 2 && disk.size > 0)
     let file = try await disk.exportValue(forKey: "ada", to: directory.url)
     #expect(file?.lastPathComponent == "ada.cbor")
     try await disk.removeExpired()
     try await disk.trim(toCount: 10)
-    try await disk.trim(toCost: 1 << 20)
+    try await disk.trim(toSize: 1.megabytes)
     #expect(try await disk.trim(toCount: 1) == 1)
     #expect(try disk.statistics.damaged == 0)
     try await disk.removeAll { done, total in done <= total }
@@ -153,6 +153,6 @@ import Testing
     #expect(try disk.removeAll { $0.size > 1000 } == 1)
     #expect(try disk.removeAll { $0.written < hour } == 0)
     try disk.remove(forKeys: ["a", "b"])
-    #expect(try disk.totalCount == 1)
+    #expect(try disk.count == 1)
   }
 }

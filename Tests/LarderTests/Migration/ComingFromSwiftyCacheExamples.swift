@@ -25,7 +25,7 @@ import Testing
   @Test func theSameProgram() async throws {
     // Example: from SwiftyCache
     var configuration = EntryCacheConfiguration()
-    configuration.byteLimit = 10 << 20
+    configuration.sizeLimit = 10.megabytes
     let pages = try EntryCache<String>(
       at: .path(path), valueCount: 2, version: 1, configuration: configuration)
 
@@ -35,7 +35,7 @@ import Testing
     }
     // End of example
     #expect(transcript.lines == ["<title>Home</title>"])
-    #expect(try pages.size == head.count + body.count)
+    #expect(try pages.size.bytes == head.count + body.count)
   }
 
   @Test func theSameEdit() throws {
@@ -56,7 +56,7 @@ import Testing
 
   @Test func calls() async throws {
     var configuration = EntryCacheConfiguration()
-    configuration.byteLimit = 10 << 20
+    configuration.sizeLimit = 10.megabytes
     configuration.keyRule = .swiftyCache
     configuration.expiration = .days(30)
     let pages = try EntryCache<String>(
@@ -72,11 +72,11 @@ import Testing
     let stream = try page.inputStream(at: 0)
     #expect(head == self.head && text == "<title>Home</title>" && length == body.count)
     #expect(stream.streamStatus == .notOpen)
-    #expect(try pages.size == head.count + body.count)
+    #expect(try pages.size.bytes == head.count + body.count)
     #expect(try pages.count == 1)
     #expect(try await pages.contains(key))
     #expect(try await pages.keys() == [key])
-    pages.byteLimit = 1 << 20
+    pages.sizeLimit = 1.megabytes
     let wasThere = try await pages.remove(forKey: key)
     #expect(wasThere)
     try await pages.checkpoint()

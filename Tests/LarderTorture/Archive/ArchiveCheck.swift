@@ -30,7 +30,7 @@ extension ArchiveSubject {
 
   private func expectSize(of wanted: [Exhibit]) throws {
     let full = try wanted.reduce(0) { $0 + (try archive.coder.encode($1)).count }
-    let size = try archive.currentDiskSize.bytes
+    let size = try archive.size.bytes
     try LarderTorture.expect(size == full, "the size is \(size), not \(full)")
   }
 

@@ -73,7 +73,7 @@ enum ArchiveModelFamily {
       } catch let error as LarderError where error.code == .tooLarge {
         try expect(size > limit, "an element of \(size) bytes was refused")
       }
-      let now = try subject.archive.currentDiskSize.bytes
+      let now = try subject.archive.size.bytes
       try expect(now <= limit, "step \(number): the size is \(now), above \(limit)")
     }
     let left = Set(try subject.all().map(\.id))
@@ -87,11 +87,11 @@ enum ArchiveModelFamily {
     _ path: String, _ way: Int, _ plant: Plant?, limit: Int? = nil, _ dice: inout Dice
   ) throws -> ArchiveSubject {
     var configuration = ArchiveConfiguration()
-    configuration.maximumDiskSize = limit?.bytes
+    configuration.sizeLimit = limit?.bytes
     configuration.inlineThreshold = dice.pick([0, 400, 20_480])
     configuration.journalCapacity = 1 << 20
     configuration.checkpointInterval = dice.pick([.zero, .milliseconds(1)])
-    configuration.maximumMemorySize = dice.pick([.zero, 4.kilobytes, 1.megabytes])
+    configuration.memorySizeLimit = dice.pick([.zero, 4.kilobytes, 1.megabytes])
     return try ArchiveSubject(path: path, way: way, plant: plant, configuration: configuration)
   }
 }

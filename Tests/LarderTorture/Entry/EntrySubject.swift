@@ -125,7 +125,7 @@ final class EntrySubject: @unchecked Sendable {
     return try (0..<cache.valueCount).map { try snapshot.data(at: $0) }
   }
 
-  var size: Int { get throws { try cache.size + drifted } }
+  var size: Int { get throws { try cache.size.bytes + drifted } }
   var count: Int { get throws { try cache.count } }
 
   /// The keys in a cache that has no others.

@@ -29,7 +29,7 @@ struct EntryPlan {
 
   func open() throws -> EntrySubject {
     var configuration = EntryCacheConfiguration()
-    configuration.byteLimit = limit
+    configuration.sizeLimit = DataSize(bytes: limit)
     configuration.inlineThreshold = threshold
     // A small journal and short waits: flushes are under way most of the time.
     configuration.journalCapacity = 256 << 10

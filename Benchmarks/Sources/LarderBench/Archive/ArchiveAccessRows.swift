@@ -62,7 +62,7 @@ extension ArchiveArea {
     ) { bench in
       let people = Keys.shuffled(Person.many(2000))
       var configuration = ArchiveConfiguration()
-      configuration.maximumMemorySize = 64.megabytes
+      configuration.memorySizeLimit = 64.megabytes
       let ours = try Archive<Person>(
         at: .path(bench.freshFolder("archive")), configuration: configuration)
       try ours.upsert(all: people)

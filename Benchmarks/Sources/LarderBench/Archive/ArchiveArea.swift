@@ -41,7 +41,7 @@ enum ArchiveArea: Area {
     _ path: String, indexes: [ArchiveIndex<Person>], keeps: Bool = true, _ people: [Person] = []
   ) throws -> Archive<Person> {
     var configuration = ArchiveConfiguration()
-    if !keeps { configuration.maximumMemorySize = .zero }
+    if !keeps { configuration.memorySizeLimit = .zero }
     let archive = try Archive<Person>(
       at: .path(path), indexes: indexes, configuration: configuration)
     if !people.isEmpty {

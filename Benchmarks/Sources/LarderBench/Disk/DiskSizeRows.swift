@@ -27,7 +27,7 @@ extension DiskArea {
       ours: {
         var cache: DiskCache<Int, Int>?
         let time = try bench.time(1, loop: .none) { cache = try integers(path) }
-        guard try cache?.totalCount == count else {
+        guard try cache?.count == count else {
           throw Failure(description: "there are not \(count) entries")
         }
         try cache?.close()

@@ -27,7 +27,7 @@ public import Foundation
 /// **What it sees.** Everything written before the call, flushed or not, and nothing written
 /// after it began. Expired elements are not seen. A query leaves no trace in the
 /// order of use. Elements that are in memory in their version are not decoded again where memory
-/// has room for all; see ``ArchiveConfiguration/maximumMemorySize``.
+/// has room for all; see ``ArchiveConfiguration/memorySizeLimit``.
 ///
 /// **Concurrency.** A value; safe to pass between threads. It keeps its archive open.
 public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable

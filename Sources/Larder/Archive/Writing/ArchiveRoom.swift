@@ -38,8 +38,8 @@ final class ArchiveRoom: Sendable {
     try bound.withLock { bound throws(LarderError) in
       let limit = limit.load(ordering: .relaxed)
       if limit == .max { return }
-      if try store.cost() > limit { try Self.trim(store, to: limit, expires: expires) }
-      bound = try store.cost()
+      if try store.size() > limit { try Self.trim(store, to: limit, expires: expires) }
+      bound = try store.size()
     }
   }
 
@@ -67,7 +67,7 @@ final class ArchiveRoom: Sendable {
       if bound > limit - size {
         bound = .max
         try Self.makeRoom(for: size, limit: limit, in: store, expires, replaced)
-        bound = try store.cost()
+        bound = try store.size()
       }
       // Even if the body fails: it may have written some of it.
       bound = bound.adding(clamping: size)
@@ -83,7 +83,7 @@ final class ArchiveRoom: Sendable {
     // second, after which there is room for all.
     for _ in 0..<3 {
       let kept = try replaced()
-      if try store.cost().subtracting(clamping: kept) <= limit - size { return }
+      if try store.size().subtracting(clamping: kept) <= limit - size { return }
       let target = limit - size + min(kept, size)
       try trim(store, to: min(target, limit / 10 * 9 + limit % 10), expires: expires)
     }
@@ -92,13 +92,13 @@ final class ArchiveRoom: Sendable {
   private static func trim(_ store: StoreHandle, to size: Int, expires: Bool) throws(LarderError) {
     if expires {
       _ = try store.removeExpired()
-      if try store.cost() <= size { return }
+      if try store.size() <= size { return }
     }
-    _ = try store.trim(count: .max, cost: UInt64(max(0, size)))
+    _ = try store.trim(count: .max, bytes: UInt64(max(0, size)))
   }
 }
 
 extension StoreHandle {
   /// The bytes of all values.
-  func cost() throws(LarderError) -> Int { Int(clamping: try totals().cost) }
+  func size() throws(LarderError) -> Int { Int(clamping: try totals().bytes) }
 }

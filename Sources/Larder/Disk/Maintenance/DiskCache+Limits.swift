@@ -16,14 +16,14 @@ extension DiskCache {
   }
 
   /// The most encoded bytes that all values have together. 0 and less: none that has any.
-  /// `Int.max`: no limit.
+  /// Nil: no limit.
   ///
   /// What is too much leaves with the next flush, as for ``countLimit``.
   ///
   /// - Complexity: O(1).
-  public var costLimit: Int {
-    get { currentLimits.cost }
-    set { changeLimits { $0.cost = max(0, newValue) } }
+  public var sizeLimit: DataSize? {
+    get { currentLimits.size }
+    set { changeLimits { $0.size = newValue } }
   }
 
   /// How long entries live that have no expiration of their own.
@@ -52,32 +52,6 @@ extension DiskCache {
   public var freeDiskSpaceLimit: UInt64 {
     get { currentLimits.freeSpace }
     set { changeLimits { $0.freeSpace = newValue } }
-  }
-
-  /// How many entries there are, including expired ones that were not
-  /// removed yet.
-  ///
-  /// - Throws: `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(1), and once for each write since the last call O(log n).
-  public var totalCount: Int {
-    get throws { Int(clamping: try store.totals().count) }
-  }
-
-  /// How many encoded bytes all values have together, likewise; `Int.max` if that is not
-  /// enough.
-  ///
-  /// - Throws: As ``totalCount``.
-  /// - Complexity: As ``totalCount``.
-  public var totalCost: Int {
-    get throws { Int(clamping: try store.totals().cost) }
-  }
-
-  /// Whether ``totalCount`` is 0.
-  ///
-  /// - Throws: As ``totalCount``.
-  /// - Complexity: As ``totalCount``.
-  public var isEmpty: Bool {
-    get throws { try totalCount == 0 }
   }
 
   var currentLimits: StoreLimits { settings.withLock { $0.limits } }

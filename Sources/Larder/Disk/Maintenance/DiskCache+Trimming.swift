@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import LarderCore
+
 extension DiskCache {
   /// Does at once what happens every ``DiskCacheConfiguration/autoTrimInterval``: removes
   /// what is expired, enforces all limits, that of free disk space too, and deletes files
@@ -19,7 +21,7 @@ extension DiskCache {
   /// - Complexity: O(entries that leave · log n), and a flush.
   @discardableResult
   public func trim(toCount count: Int) throws -> Int {
-    try store.trim(count: StoreLimits.raw(count), cost: .max)
+    try store.trim(count: StoreLimits.raw(count), bytes: .max)
   }
 
   /// Evicts the least recently used entries until their values have no more bytes than
@@ -27,14 +29,13 @@ extension DiskCache {
   ///
   /// The limit stays as it is.
   ///
-  /// - Parameter cost: How many bytes may stay. 0 and less: none.
-  ///   `Int.max`: all.
+  /// - Parameter size: How much may stay. 0 and less: nothing.
   /// - Returns: How many entries left.
   /// - Throws: As `trim(toCount:)`.
   /// - Complexity: O(entries that leave · log n), and a flush.
   @discardableResult
-  public func trim(toCost cost: Int) throws -> Int {
-    try store.trim(count: .max, cost: StoreLimits.raw(cost))
+  public func trim(toSize size: DataSize) throws -> Int {
+    try store.trim(count: .max, bytes: StoreLimits.raw(size))
   }
 
   /// Removes every expired entry.
@@ -62,14 +63,13 @@ extension DiskCache {
   /// As the synchronous form, on a thread of the cache's own: evicts the least recently
   /// used entries until their values have no more bytes than this.
   ///
-  /// - Parameter cost: How many bytes may stay. 0 and less: none.
-  ///   `Int.max`: all.
+  /// - Parameter size: How much may stay. 0 and less: nothing.
   /// - Returns: How many entries left.
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(entries that leave · log n), and a flush.
   @discardableResult
-  public func trim(toCost cost: Int) async throws -> Int {
-    try await executor.run { try self.trim(toCost: cost) }
+  public func trim(toSize size: DataSize) async throws -> Int {
+    try await executor.run { try self.trim(toSize: size) }
   }
 
   /// As the synchronous form, on a thread of the cache's own: removes every expired

@@ -26,10 +26,10 @@ final class EntryStore: Sendable {
   init(
     path: String, format: EntryFormat, keyForm: KeyForm, _ configuration: EntryCacheConfiguration
   ) throws {
-    if configuration.byteLimit <= 0 {
+    if let limit = configuration.sizeLimit?.bytes, limit <= 0 {
       throw LarderError(
         .invalidArgument,
-        "A byte limit of \(configuration.byteLimit) leaves no room for an entry; use at least 1.")
+        "A size limit of \(limit) bytes leaves no room for an entry; use at least 1.")
     }
     var options = configuration.options(format)
     options.keyForm = keyForm

@@ -21,7 +21,8 @@ public protocol FolderStore: AnyObject, CustomStringConvertible, Sendable {
   /// The library's own way to the store, of no use to programs.
   var access: StoreAccess { get }
 
-  /// In which of the user's folders ``LarderCore/StoreLocation/named(_:)`` is: caches, but for an ``Archive``.
+  /// In which of the user's folders ``LarderCore/StoreLocation/named(_:)`` is: caches, but for an
+  /// ``Archive``.
   static var userDirectory: FileManager.SearchPathDirectory { get }
 }
 

@@ -16,7 +16,7 @@ public struct StoreStatistics: Sendable, Hashable, CustomStringConvertible {
   /// Entries, with those that wait for a checkpoint, and expired ones that were not removed yet.
   public let count: Int
   /// The bytes of their values.
-  public let cost: Int
+  public let size: Int
   /// Keys with writes that wait for a checkpoint.
   public let pendingCount: Int
   /// How many bytes of the log may wait for a checkpoint.
@@ -100,7 +100,7 @@ public struct StoreStatistics: Sendable, Hashable, CustomStringConvertible {
     return """
       \(permille / 10).\(permille % 10) % of \(reads) reads hit; \(written) written, \
       \(removed) removed, \(evicted) evicted, \(expired) expired, \(damaged) damaged; \
-      \(checkpoints) checkpoints, \(checkpointFailures) failed; \(count) entries of \(cost) bytes \
+      \(checkpoints) checkpoints, \(checkpointFailures) failed; \(count) entries of \(size) bytes \
       and \(pendingCount) that wait for a checkpoint; \(liveSize) of \(logSize) bytes in \
       \(segmentCount) segments are live
       """
@@ -108,7 +108,7 @@ public struct StoreStatistics: Sendable, Hashable, CustomStringConvertible {
 
   init(_ raw: larder_store_statistics) {
     count = Int(clamping: raw.count)
-    cost = Int(clamping: raw.bytes)
+    size = Int(clamping: raw.bytes)
     pendingCount = Int(clamping: raw.pending_count)
     journalCapacity = raw.journal_bytes
     journalSize = raw.journal_used_bytes

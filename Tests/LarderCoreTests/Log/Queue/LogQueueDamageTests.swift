@@ -122,7 +122,7 @@ import Testing
     try prepare()
     try fixture.log.close()
     try MessageLog<String>.resize(
-      at: .url(fixture.directory.file("log")), to: DataSize(bytes: fixture.capacity))
+      at: .url(fixture.directory.file("log")), to: fixture.capacity)
     let queue = try fixture.reopen()
     #expect(try queue.recovery.setAside == nil)
     #expect(try queue.drain() == [3, 5, 6, 7])

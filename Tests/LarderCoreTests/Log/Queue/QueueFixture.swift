@@ -11,11 +11,11 @@ final class QueueFixture {
   var configuration = LogQueueConfiguration<String>()
   private(set) var log: MessageLog<String>
   private let whenFull: OverflowPolicy
-  let capacity: Int
+  let capacity: DataSize
   private let durability: Durability
 
   init(
-    capacity: Int = 1 << 20, _ whenFull: OverflowPolicy = .refuse,
+    capacity: DataSize = 1.megabytes, _ whenFull: OverflowPolicy = .refuse,
     durability: Durability = .process
   ) throws {
     directory = try TemporaryDirectory()
@@ -27,11 +27,11 @@ final class QueueFixture {
   }
 
   private static func open(
-    _ directory: TemporaryDirectory, _ capacity: Int, _ whenFull: OverflowPolicy,
+    _ directory: TemporaryDirectory, _ capacity: DataSize, _ whenFull: OverflowPolicy,
     _ durability: Durability
   ) throws -> MessageLog<String> {
     try MessageLog(
-      at: .url(directory.file("log")), capacity: DataSize(bytes: capacity), whenFull: whenFull,
+      at: .url(directory.file("log")), capacity: capacity, whenFull: whenFull,
       coder: .string,
       configuration: MessageLogConfiguration(durability: durability, syncInterval: nil))
   }
@@ -57,10 +57,10 @@ final class QueueFixture {
   /// Sends exhausted messages to a log of such.
   @discardableResult
   func bury(
-    after attempts: Int, capacity: Int = 1 << 20, durability: Durability = .process
+    after attempts: Int, capacity: DataSize = 1.megabytes, durability: Durability = .process
   ) throws -> MessageLog<DeadLetter<String>> {
     let dead = try MessageLog(
-      at: .url(directory.file("dead")), capacity: DataSize(bytes: capacity), whenFull: .refuse,
+      at: .url(directory.file("dead")), capacity: capacity, whenFull: .refuse,
       coder: Coder.deadLetters(of: .string),
       configuration: MessageLogConfiguration(durability: durability, syncInterval: nil))
     configuration.deadLetters = dead

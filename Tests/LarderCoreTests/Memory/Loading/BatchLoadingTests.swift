@@ -41,7 +41,7 @@ struct BatchLoadingTests {
       }
       // What was left out is asked for again.
       #expect(calls.withLock { $0 } == [[4, 3, 6], [3]])
-      #expect(cache.totalCount == 4 && cache.statistics.loads == 2)
+      #expect(cache.count == 4 && cache.statistics.loads == 2)
       #expect(cache.statistics.sharedLoads == 0)
     }
   }

@@ -123,7 +123,7 @@ struct OldValueTests {
         if key % 7 == 0 { cache[key] = 1 }
         if key % 11 == 0 { cache.update(forKey: key) { $0 = nil } }
       }
-      #expect(cache.totalCount <= 100 && cache.contradiction() == nil)
+      #expect(cache.count <= 100 && cache.contradiction() == nil)
       if round == 1 { cache.removeAll() }
     }
   }

@@ -130,7 +130,7 @@ struct ArchiveHistory {
     configuration.journalCapacity = 64 << 10
     configuration.isReadOnly = isReadOnly
     configuration.undecodable = oneIn(2) ? .skip : .fail
-    configuration.maximumMemorySize = oneIn(2) ? 0 : 1.megabytes
+    configuration.memorySizeLimit = oneIn(2) ? 0 : 1.megabytes
     if plant == .noSample { configuration.sampleCount = 0 }
     return configuration
   }

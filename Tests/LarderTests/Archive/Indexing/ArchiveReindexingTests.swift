@@ -116,7 +116,7 @@ struct ArchiveReindexingTests {
     let again = try open([age])
     #expect(try again.latestAccessTime(of: 1) == start + 10)
     #expect(try again.latestAccessTime(of: 2) == start)
-    try again.setMaximumDiskSize(try again.currentDiskSize - 1)
+    try again.setSizeLimit(try again.size - 1)
     #expect(try again.elements().map(\.id) == [1, 3, 4])
     #expect(try again.deleteAll(olderThan: .seconds(15)) == 1)
     #expect(try again.elements().map(\.id) == [1, 3])

@@ -130,7 +130,7 @@ struct ArchivePlanTests {
   @Test func whatAnIndexSaysIsCountedWithoutDecoding() throws {
     // Elements that cannot be decoded any more can be counted still.
     var configuration = ArchiveConfiguration()
-    configuration.maximumMemorySize = 0
+    configuration.memorySizeLimit = 0
     let numbers = try Archive<Citizen>(
       at: .path(place.directory.file("broken").path),
       coder: Coder(
@@ -169,7 +169,7 @@ struct ArchivePlanTests {
     try archive.close()
     var configuration = ArchiveConfiguration()
     for (size, times) in [(1.megabytes, 1), (0.megabytes, 3), (10.kilobytes, 3)] {
-      configuration.maximumMemorySize = size
+      configuration.memorySizeLimit = size
       let other = try Archive<Citizen>(
         at: .path(place.directory.file("citizens").path), coder: counting, indexes: Citizen.indexes,
         configuration: configuration)

@@ -176,7 +176,7 @@ struct ArchiveSchemaTests {
     let archive = try open(RecordV3.self, Self.third)
     #expect(try archive.latestAccessTime(of: 1) == start + 10)
     #expect(try archive.latestAccessTime(of: 2) == start)
-    try archive.setMaximumDiskSize(try archive.currentDiskSize - 1)
+    try archive.setSizeLimit(try archive.size - 1)
     #expect(try archive.everything.map(\.id) == [1, 3, 4])
   }
 

@@ -153,7 +153,7 @@ struct ArchiveTransactionTests {
   }
 
   @Test func whatIsTooLargeIsRefusedWhole() throws {
-    let archive = try place.open { $0.maximumDiskSize = 2.kilobytes }
+    let archive = try place.open { $0.sizeLimit = 2.kilobytes }
     try archive.put(Account(id: 1))
     let large = String(repeating: "x", count: 800)
     let code = errorCode {
@@ -167,7 +167,7 @@ struct ArchiveTransactionTests {
       for id in 2..<4 { try accounts.upsert(Account(id: id, city: large)) }
     }
     #expect(try archive.everything.map(\.id).suffix(2) == [2, 3])
-    #expect(try archive.currentDiskSize <= 2.kilobytes)
+    #expect(try archive.size <= 2.kilobytes)
   }
 
   @Test func itIsOfNoUseBehindItsClosureNorForAReader() throws {

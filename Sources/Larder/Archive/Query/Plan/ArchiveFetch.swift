@@ -34,7 +34,7 @@ extension Archive {
   @usableFromInline var fitsIntoMemory: Bool {
     get throws {
       let limit = memoryLimit.load(ordering: .relaxed)
-      return try limit > 0 && store.totals().cost <= limit
+      return try limit > 0 && store.totals().bytes <= limit
     }
   }
 }
