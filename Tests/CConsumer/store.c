@@ -274,6 +274,35 @@ static void entries_expire_by_the_clock_of_the_caller(void) {
     larder_store_close(store);
 }
 
+static void a_value_is_copied(void) {
+    larder_store *store = open_store("copied", NULL);
+    put(store, "milk", "fresh");
+    put(store, "air", "");
+    char text[6] = "_____";
+    size_t length = 9;
+    CHECK_OK(larder_store_copy_value(store, bytes_of("milk"), 0, text, sizeof text, &length));
+    CHECK(length == 5 && memcmp(text, "fresh", 5) == 0);
+    memset(text, '_', 5);
+    CHECK(larder_store_copy_value(store, bytes_of("milk"), 0, text, 4, &length) ==
+          LARDER_ETOOLARGE);
+    CHECK(length == 5 && memcmp(text, "_____", 5) == 0);
+    CHECK(larder_store_copy_value(store, bytes_of("milk"), LARDER_STORE_PEEK, NULL, 0, &length) ==
+          LARDER_ETOOLARGE);
+    CHECK(length == 5);
+    CHECK_OK(larder_store_copy_value(store, bytes_of("air"), 0, NULL, 0, &length));
+    CHECK(length == 0);
+    length = 9;
+    CHECK(larder_store_copy_value(store, bytes_of("salt"), 0, text, sizeof text, &length) ==
+          LARDER_ENOTFOUND);
+    CHECK(length == 0);
+    CHECK(larder_store_copy_value(store, bytes_of("milk"), LARDER_STORE_WITHOUT_VALUE, text,
+                                  sizeof text, &length) == LARDER_EINVALID);
+    larder_store_statistics now;
+    CHECK_OK(larder_store_statistics_get(store, &now));
+    CHECK(now.hits == 3 && now.misses == 1);
+    larder_store_close(store);
+}
+
 static void a_large_value_is_retained_and_outlives_its_entry_and_the_store(void) {
     enum { SIZE = 300000 };
     larder_store *store = open_store("large", NULL);
@@ -364,6 +393,7 @@ int main(int count, char **values) {
     RUN(a_value_of_an_index_can_be_unique);
     RUN(cursors_go_by_key_by_use_and_by_index);
     RUN(entries_expire_by_the_clock_of_the_caller);
+    RUN(a_value_is_copied);
     RUN(a_large_value_is_retained_and_outlives_its_entry_and_the_store);
     RUN(one_handle_writes_and_others_read);
     RUN(a_store_is_copied_salvaged_and_compacted);

@@ -6,6 +6,14 @@
 
 #include "cbor/walk.h"
 
+extern inline void larder_cbor_write_big_endian(uint8_t *target, uint64_t value, size_t bytes);
+extern inline uint64_t larder_cbor_read_big_endian(const uint8_t *source, size_t bytes);
+extern inline size_t larder_cbor_write_head(uint8_t *target, unsigned major, uint64_t argument);
+extern inline bool larder_cbor_read_head(const uint8_t *source, size_t length,
+                                         larder_cbor_head *head);
+extern inline uint64_t larder_cbor_text_bit(const uint8_t *text, size_t length);
+extern inline uint64_t larder_cbor_integer_bit(unsigned major, uint64_t argument);
+
 /** The check, with an index or without. */
 ALWAYS_INLINE larder_status check(const uint8_t *source, size_t length, uint32_t depth_limit,
                                   larder_cbor_index *index, larder_cbor_detail *detail) {

@@ -74,7 +74,7 @@ typedef struct larder_cbor_head {
 } larder_cbor_head;
 
 /** Writes the low 1, 2, 4 or 8 `bytes` of `value` at `target`, the highest first. */
-static inline void larder_cbor_write_big_endian(uint8_t *target, uint64_t value, size_t bytes) {
+LARDER_API_INLINE void larder_cbor_write_big_endian(uint8_t *target, uint64_t value, size_t bytes) {
     // Spelled out, since each line then becomes one instruction.
     if (bytes >= 4) {
         if (bytes == 8) {
@@ -91,7 +91,7 @@ static inline void larder_cbor_write_big_endian(uint8_t *target, uint64_t value,
 }
 
 /** Reads a number of 1, 2, 4 or 8 `bytes` at `source`, the highest first. */
-static inline uint64_t larder_cbor_read_big_endian(const uint8_t *source, size_t bytes) {
+LARDER_API_INLINE uint64_t larder_cbor_read_big_endian(const uint8_t *source, size_t bytes) {
     if (bytes == 1) return source[0];
     if (bytes == 2) return (uint64_t)source[0] << 8 | source[1];
     uint64_t high = (uint64_t)source[0] << 24 | (uint64_t)source[1] << 16 |
@@ -104,7 +104,8 @@ static inline uint64_t larder_cbor_read_big_endian(const uint8_t *source, size_t
 /** Writes a head at `target`, in the shortest form.
     @param target has room for LARDER_CBOR_HEAD_MAX_BYTES.
     @return the number of bytes written. */
-static inline size_t larder_cbor_write_head(uint8_t *target, unsigned major, uint64_t argument) {
+LARDER_API_INLINE size_t larder_cbor_write_head(uint8_t *target, unsigned major,
+                                                uint64_t argument) {
     uint8_t type = (uint8_t)(major << 5);
     if (argument < 24) {
         target[0] = (uint8_t)(type | argument);
@@ -125,8 +126,8 @@ static inline size_t larder_cbor_write_head(uint8_t *target, unsigned major, uin
     @param head receives it; its length is 0 on failure.
     @return false if the input ends inside it, or its additional information is 28 to 30, which mean
             nothing, or 31 for a type that has no indefinite length. */
-static inline bool larder_cbor_read_head(const uint8_t *LARDER_NULLABLE source, size_t length,
-                                         larder_cbor_head *head) {
+LARDER_API_INLINE bool larder_cbor_read_head(const uint8_t *LARDER_NULLABLE source, size_t length,
+                                             larder_cbor_head *head) {
     // Nothing at all is read as a head that means nothing.
     uint8_t initial = length > 0 && source ? source[0] : (uint8_t)0x1f;
     uint8_t info = initial & 31;
@@ -230,14 +231,15 @@ typedef struct larder_cbor_index {
 } larder_cbor_index;
 
 /** The bit of a text key of `length` bytes in `keys` of a map. */
-static inline uint64_t larder_cbor_text_bit(const uint8_t *LARDER_NULLABLE text, size_t length) {
+LARDER_API_INLINE uint64_t larder_cbor_text_bit(const uint8_t *LARDER_NULLABLE text,
+                                                size_t length) {
     uint32_t ends = length > 0 && text ? (uint32_t)text[0] | (uint32_t)text[length - 1] << 8 : 0;
     return (uint64_t)1 << ((ends ^ (uint32_t)length << 16) * 0x9e3779b1u >> 26);
 }
 
 /** The bit of an integer key in `keys` of a map.
     @param major LARDER_CBOR_UNSIGNED or LARDER_CBOR_NEGATIVE, `argument` that of its head. */
-static inline uint64_t larder_cbor_integer_bit(unsigned major, uint64_t argument) {
+LARDER_API_INLINE uint64_t larder_cbor_integer_bit(unsigned major, uint64_t argument) {
     return (uint64_t)1 << ((argument ^ (uint64_t)major << 63) * 0x9e3779b97f4a7c15u >> 58);
 }
 

@@ -559,6 +559,19 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store,
                                                             uint32_t flags,
                                                             larder_store_entry *entry);
 
+/** Looks a value up and copies it, so that there is nothing to release.
+    @param flags LARDER_STORE_PEEK, LARDER_STORE_EXPIRED_TOO, or-ed.
+    @param target receives the value; may be NULL if `capacity` is 0.
+    @param capacity the bytes that `target` has room for.
+    @param length receives how many bytes the value has, also if they do not fit; else 0.
+    @return as larder_store_get; LARDER_ETOOLARGE if the value has more bytes than `capacity`: then
+            nothing was copied, and the entry counts as read.
+    O(log entries + bytes). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_copy_value(larder_store *store,
+                                                                   larder_bytes key, uint32_t flags,
+                                                                   void *LARDER_NULLABLE target,
+                                                                   size_t capacity, size_t *length);
+
 /** Counts and records a read, as larder_store_get does, of an entry that the caller kept, if it is
     certainly unchanged.
     @param expires_ns, idle_ns as larder_store_get returned them.

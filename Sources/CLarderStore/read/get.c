@@ -263,6 +263,20 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
     return status;
 }
 
+larder_status larder_store_copy_value(larder_store *store, larder_bytes key, uint32_t flags,
+                                      void *target, size_t capacity, size_t *length) {
+    larder_store_entry entry;
+    *length = 0;
+    if ((flags & LARDER_STORE_WITHOUT_VALUE) != 0) return LARDER_EINVALID;
+    larder_status status = larder_store_get(store, key, flags, &entry);
+    if (status) return status;
+    *length = entry.value.length;
+    if (*length > capacity) status = LARDER_ETOOLARGE;
+    else if (*length > 0) memcpy(target, entry.value.data, *length);
+    larder_store_release(&entry);
+    return status;
+}
+
 larder_status larder_store_get_again(larder_store *store, larder_bytes key, int64_t expires_ns,
                                      int64_t idle_ns, uint64_t *state) {
     // Each of them only grows.

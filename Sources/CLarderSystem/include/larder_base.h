@@ -44,6 +44,9 @@
 #define LARDER_MUST_CHECK
 #define LARDER_API
 #endif
+/** A function that is compiled into its caller, and that the library has, too, for who finds it by
+    its name. */
+#define LARDER_API_INLINE LARDER_API inline
 
 /** The version of these headers, as `major.minor.patch`. */
 #define LARDER_VERSION "0.1.0"
