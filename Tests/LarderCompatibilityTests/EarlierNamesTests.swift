@@ -68,6 +68,9 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: entries.path))
     let archive = try Archive<Item>(at: .url(directory.file("archive")))
     try await archive.setMaximumDiskSize(1.megabytes)
+    try await archive.insert(Item(id: 1))
+    #expect(try await archive.ids(limitedBy: 1) == [1])
+    #expect(try await archive.unindexedIDs(limitedBy: 1).isEmpty)
     #expect(archive.sizeLimit == 1.megabytes)
   }
 
@@ -123,6 +126,7 @@ import Testing
     try archive.insert(Item(id: 1))
     #expect(try archive.currentDiskSize == archive.size && archive.size > .zero)
     #expect(archive.currentMemorySize == archive.memorySize)
+    #expect(try archive.ids(limitedBy: 1) == [1] && archive.unindexedIDs(limitedBy: 1).isEmpty)
     try archive.setMaximumDiskSize(3.megabytes)
     #expect(archive.maximumDiskSize == 3.megabytes)
     try archive.setMaximumDiskSize(nil)

@@ -108,6 +108,42 @@ extension ArchiveConfiguration {
 }
 
 extension Archive {
+  /// The primary keys of all elements.
+  ///
+  /// - Throws: As `ids(limit:)`.
+  /// - Complexity: As `ids(limit:)`.
+  @available(*, deprecated, renamed: "ids(limit:)")
+  public func ids(limitedBy limit: Int) throws -> [Element.ID] {
+    try ids(limit: limit)
+  }
+
+  /// The primary keys of all elements, on a thread of the archive's own.
+  ///
+  /// - Throws: As `ids(limit:)`.
+  /// - Complexity: As `ids(limit:)`.
+  @available(*, deprecated, renamed: "ids(limit:)")
+  public func ids(limitedBy limit: Int) async throws -> [Element.ID] {
+    try await ids(limit: limit)
+  }
+
+  /// The primary keys of the elements that are in no index.
+  ///
+  /// - Throws: As `unindexedIDs(limit:)`.
+  /// - Complexity: As `unindexedIDs(limit:)`.
+  @available(*, deprecated, renamed: "unindexedIDs(limit:)")
+  public func unindexedIDs(limitedBy limit: Int) throws -> [Element.ID] {
+    try unindexedIDs(limit: limit)
+  }
+
+  /// The primary keys of the elements that are in no index, on a thread of the archive's own.
+  ///
+  /// - Throws: As `unindexedIDs(limit:)`.
+  /// - Complexity: As `unindexedIDs(limit:)`.
+  @available(*, deprecated, renamed: "unindexedIDs(limit:)")
+  public func unindexedIDs(limitedBy limit: Int) async throws -> [Element.ID] {
+    try await unindexedIDs(limit: limit)
+  }
+
   /// How many encoded bytes all elements have together.
   ///
   /// - Throws: As `size`.

@@ -13,7 +13,7 @@ extension Archive {
   /// - Returns: The primary keys.
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements).
-  public func ids(limitedBy limit: Int = .max) throws -> [Element.ID] {
+  public func ids(limit: Int = .max) throws -> [Element.ID] {
     try ids(catalog.selection(), limit)
   }
 
@@ -23,8 +23,8 @@ extension Archive {
   /// - Returns: The primary keys.
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements).
-  public func ids(limitedBy limit: Int = .max) async throws -> [Element.ID] {
-    try await executor.run { try self.ids(limitedBy: limit) }
+  public func ids(limit: Int = .max) async throws -> [Element.ID] {
+    try await executor.run { try self.ids(limit: limit) }
   }
 
   /// The primary keys of the elements that are in no index, because they could not be decoded when
@@ -34,7 +34,7 @@ extension Archive {
   /// - Returns: The primary keys.
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + primary keys).
-  public func unindexedIDs(limitedBy limit: Int = .max) throws -> [Element.ID] {
+  public func unindexedIDs(limit: Int = .max) throws -> [Element.ID] {
     try withCurrentIndexes { usesIndexes in
       usesIndexes ? try ids(unindexed, limit) : []
     }
@@ -47,8 +47,8 @@ extension Archive {
   /// - Returns: The primary keys.
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + primary keys).
-  public func unindexedIDs(limitedBy limit: Int = .max) async throws -> [Element.ID] {
-    try await executor.run { try self.unindexedIDs(limitedBy: limit) }
+  public func unindexedIDs(limit: Int = .max) async throws -> [Element.ID] {
+    try await executor.run { try self.unindexedIDs(limit: limit) }
   }
 
   private func ids(_ selection: StoreSelection, _ limit: Int) throws -> [Element.ID] {

@@ -86,7 +86,7 @@ struct ArchiveOrderTests {
     let inOrder = longs.sorted { $0.id < $1.id }
     for limit in [1, 5, 21] {
       #expect(try archive.elements(limit: limit) == Array(inOrder.prefix(limit)))
-      #expect(try archive.ids(limitedBy: limit) == inOrder.prefix(limit).map(\.id))
+      #expect(try archive.ids(limit: limit) == inOrder.prefix(limit).map(\.id))
     }
     let scanned = try archive.filter { $0.number > 5 }.results()
     let query = archive.where { $0.number > 5 }
