@@ -41,6 +41,19 @@
     }
   }
 
+  extension StoreConfiguration {
+    fileprivate mutating func read(_ config: ConfigReader) throws {
+      set(&inlineThreshold, try config.cost("inlineThreshold"))
+      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
+      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
+      set(&syncInterval, try config.duration(forKey: "syncInterval"))
+      set(&journalCapacity, try config.bytes("journalCapacity"))
+      set(&durability, try config.durability("durability"))
+      set(&isReadOnly, try config.truth("isReadOnly"))
+      set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
+    }
+  }
+
   extension DiskCacheConfiguration {
     /// Reads a configuration; what is missing keeps its default.
     ///
@@ -59,21 +72,14 @@
     /// - Complexity: That of the reader.
     public init(config: ConfigReader) throws {
       self.init()
+      try store.read(config)
       if let name = config.string(forKey: "name") { self.name = name }
       set(&countLimit, try config.count("countLimit"))
       set(&sizeLimit, try config.size(forKey: "sizeLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
-      set(&journalCapacity, try config.bytes("journalCapacity"))
-      set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&expiration, try config.expiration("expiration"))
-      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
-      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
-      set(&syncInterval, try config.duration(forKey: "syncInterval"))
       set(&keepsExpired, try config.duration(forKey: "keepsExpired"))
-      set(&durability, try config.durability("durability"))
       set(&tracksUse, try config.truth("tracksUse"))
-      set(&isReadOnly, try config.truth("isReadOnly"))
-      set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
     }
   }
 
@@ -137,11 +143,10 @@
     /// - Complexity: That of the reader.
     public init(config: ConfigReader) throws {
       self.init()
+      try store.read(config)
       set(&countLimit, try config.count("countLimit"))
       set(&sizeLimit, try config.size(forKey: "sizeLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
-      set(&journalCapacity, try config.bytes("journalCapacity"))
-      set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&expiration, try config.expiration("expiration"))
       set(
         &keyRule,
@@ -151,13 +156,7 @@
       set(
         &readingDamage,
         try config.choice("readingDamage", [("asError", .asError), ("asMiss", .asMiss)]))
-      set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
-      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
-      set(&syncInterval, try config.duration(forKey: "syncInterval"))
-      set(&durability, try config.durability("durability"))
       set(&tracksUse, try config.truth("tracksUse"))
-      set(&isReadOnly, try config.truth("isReadOnly"))
-      set(&trustsOtherUsers, try config.truth("trustsOtherUsers"))
     }
   }
 #endif

@@ -34,7 +34,7 @@ public import Synchronization
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do not
 /// wait for writes. Each call is atomic but for those that say otherwise. One archive at a
 /// time has a folder open for writing, in all processes together; a second one gets
-/// `.busy`. Any number that are ``ArchiveConfiguration/isReadOnly`` read meanwhile.
+/// `.busy`. Any number that are ``StoreConfiguration/isReadOnly`` read meanwhile.
 ///
 /// **Durability.** What a call wrote survives the end of the process, whatever ends it, with
 /// its indexes. After a power cut the archive holds a prefix of what was written, with

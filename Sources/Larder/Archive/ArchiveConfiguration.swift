@@ -13,7 +13,12 @@ public import LarderCore
 /// ```
 ///
 /// **Concurrency.** A value; safe to pass between threads.
+@dynamicMemberLookup
 public struct ArchiveConfiguration: Sendable {
+  /// What all stores in folders have in common: durability, intervals, permissions and the like.
+  /// Its properties are also properties of this configuration.
+  public var store = StoreConfiguration()
+
   /// The most encoded bytes that all elements have together, at any time; nil, the
   /// default, for no limit. Less than 0 counts as 0.
   public var sizeLimit: DataSize?
@@ -25,48 +30,6 @@ public struct ArchiveConfiguration: Sendable {
   /// How long elements live, counted from when they were written or last accessed;
   /// `Expiration.never` by default. Its spread is of no effect here.
   public var expiration: Expiration = .never
-
-  /// The largest element, in encoded bytes, that lies in the index beside its key too, so
-  /// that reading it does not touch the log. 64 bytes by default; 0 and less: only empty
-  /// ones; 1 KiB is the most that counts.
-  public var inlineThreshold = StoreDefaults.inlineThreshold
-
-  /// How often expired elements are removed in the background; 60 seconds by
-  /// default. 0 and less: only by `deleteExpired()`.
-  public var autoTrimInterval: Duration = .seconds(60)
-
-  /// How long a write or a noted read waits for a checkpoint; 5 seconds by default. Writes
-  /// alone wait longer while more come and those that wait are less than half of what the
-  /// index holds. 0 and less: until ``journalCapacity`` asks for it.
-  public var checkpointInterval: Duration = .seconds(5)
-
-  /// How long a write waits for the device at most, and so what a power cut can cost at a
-  /// durability of `.process`; 1 second by default. 0 and less: until the next checkpoint.
-  public var syncInterval: Duration = .seconds(1)
-
-  /// How many bytes of the log may wait for a checkpoint, and so what opening after a
-  /// kill reads at most; 256 MiB by default, 64 KiB at least.
-  public var journalCapacity: UInt64 = StoreDefaults.journalCapacity
-
-  /// What a write survives once it has returned, unless it says so itself; `.process` by
-  /// default.
-  public var durability: Durability = .process
-
-  /// Whether the archive is opened for reading only. It must exist then; another process,
-  /// or another archive in this one, may write to it meanwhile.
-  public var isReadOnly = false
-
-  /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
-  public var permissions: UInt16 = 0o600
-
-  /// Whether the archive is written to although its folder or files belong to another user,
-  /// or anybody may write to them; false by default: then opening throws `.untrusted`,
-  /// because whoever prepared such a folder could read what is stored there. A file with a
-  /// second name, a hard link, is never written to.
-  public var trustsOtherUsers = false
-
-  /// What Apple's systems are told of the files: data protection, backups.
-  public var files = FileAttributes()
 
   /// What becomes of elements that cannot be decoded, because the type has changed.
   public enum Undecodable: Sendable, Hashable {
@@ -99,13 +62,21 @@ public struct ArchiveConfiguration: Sendable {
   /// new version, and earlier releases refuse it.
   public var openingProgress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
 
-  /// The time; the system's by default. Only its date counts here.
-  public var clock: CacheClock = .system
-
   /// The defaults.
   ///
   /// - Complexity: O(1).
   public init() {}
+
+  /// A property of ``store``.
+  ///
+  /// - Parameter path: Which one.
+  /// - Complexity: O(1).
+  public subscript<Property>(
+    dynamicMember path: WritableKeyPath<StoreConfiguration, Property>
+  ) -> Property {
+    get { store[keyPath: path] }
+    set { store[keyPath: path] = newValue }
+  }
 
   /// How many elements opening looks at to find out whether the indexes are theirs.
   var sampleCount = 64
@@ -115,21 +86,10 @@ public struct ArchiveConfiguration: Sendable {
 
   /// The same in the terms of the store.
   var options: StoreOptions {
-    var options = StoreOptions()
-    options.isReadOnly = isReadOnly
-    options.mustExist = isReadOnly
+    var options = store.options
     options.tracksAccess = true
-    options.journalCapacity = journalCapacity
-    options.inlineThreshold = inlineThreshold
-    options.checkpointInterval = checkpointInterval
-    options.syncInterval = syncInterval
-    options.trimInterval = autoTrimInterval
     options.limits.size = sizeLimit
     options.limits.expiration = expiration
-    options.permissions = UInt32(permissions)
-    options.trustsOtherUsers = trustsOtherUsers
-    options.files = files
-    options.clock = clock
     options.progress = openingProgress
     return options
   }

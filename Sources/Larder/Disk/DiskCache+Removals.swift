@@ -25,7 +25,7 @@ extension DiskCache {
   ///
   /// - Parameter keys: The keys.
   /// - Throws: `.encoding`, `.tooLarge` (the keys have together more than half of
-  ///   ``DiskCacheConfiguration/journalCapacity``), and as `removeAll()`.
+  ///   ``StoreConfiguration/journalCapacity``), and as `removeAll()`.
   /// - Complexity: O(bytes of the keys).
   public func remove(forKeys keys: some Sequence<Key>) throws {
     try batch { batch in

@@ -27,7 +27,7 @@ public import Synchronization
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do
 /// not wait for writes. Each call is atomic, and so is a batch. One cache at a time has a
 /// folder open for writing, in all processes together; a second one gets `.busy`. Any
-/// number of caches that are ``DiskCacheConfiguration/isReadOnly`` read meanwhile.
+/// number of caches that are ``StoreConfiguration/isReadOnly`` read meanwhile.
 ///
 /// **Durability.** What a call wrote survives the end of the process, whatever ends it.
 /// After a power cut the cache holds a prefix of what was written, with everything that

@@ -38,25 +38,7 @@ extension StoreStatistics {
   public var flushedVersion: UInt64 { indexedVersion }
 }
 
-extension DiskCacheConfiguration {
-  /// How long a write waits for a checkpoint.
-  @available(*, deprecated, renamed: "checkpointInterval")
-  public var flushInterval: Duration {
-    get { checkpointInterval }
-    set { checkpointInterval = newValue }
-  }
-}
-
-extension EntryCacheConfiguration {
-  /// How long a write waits for a checkpoint.
-  @available(*, deprecated, renamed: "checkpointInterval")
-  public var flushInterval: Duration {
-    get { checkpointInterval }
-    set { checkpointInterval = newValue }
-  }
-}
-
-extension ArchiveConfiguration {
+extension StoreConfiguration {
   /// How long a write waits for a checkpoint.
   @available(*, deprecated, renamed: "checkpointInterval")
   public var flushInterval: Duration {

@@ -15,7 +15,7 @@ extension ArchiveQuery {
   /// - Returns: How many there were.
   /// - Throws: What the closure and filters throw; `.invalidArgument` if it changed a primary key;
   ///   `.conflict` if others were faster a thousand times; `.tooLarge` if the changes do not fit
-  ///   into half of ``ArchiveConfiguration/journalCapacity``; `.encoding`, `.decoding`,
+  ///   into half of ``StoreConfiguration/journalCapacity``; `.encoding`, `.decoding`,
   ///   `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: That of the query, and O(bytes + results · log n), for each run.
   @discardableResult
@@ -72,7 +72,7 @@ extension ArchiveQuery {
   ///   archive by default.
   /// - Returns: How many there were.
   /// - Throws: What filters throw; `.conflict` if others were faster a thousand times; `.tooLarge`
-  ///   if there are more than fit into half of ``ArchiveConfiguration/journalCapacity``, at some
+  ///   if there are more than fit into half of ``StoreConfiguration/journalCapacity``, at some
   ///   hundred bytes each: delete them with a limit then, until there are none.
   ///   `.invalidArgument`, `.decoding`, `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: That of the query, and O(results · log n).

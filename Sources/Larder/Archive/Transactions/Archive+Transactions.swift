@@ -27,7 +27,7 @@ extension Archive {
   /// - Returns: What the closure returned when it was run last.
   /// - Throws: What the closure throws; `.conflict` if others were faster a thousand times;
   ///   `.duplicate` for a value that a unique index has; `.tooLarge` if the writes do not fit into
-  ///   half of ``ArchiveConfiguration/journalCapacity``, or into ``sizeLimit``; `.encoding`,
+  ///   half of ``StoreConfiguration/journalCapacity``, or into ``sizeLimit``; `.encoding`,
   ///   `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes + elements · log n) for each run.
   @discardableResult

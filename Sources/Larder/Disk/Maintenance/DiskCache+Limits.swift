@@ -45,7 +45,7 @@ extension DiskCache {
   /// The bytes that the cache leaves free on its file system, as far as its own values go;
   /// 0 for none.
   ///
-  /// Looked at every ``DiskCacheConfiguration/autoTrimInterval`` and by `trim()`; the least
+  /// Looked at every ``StoreConfiguration/autoTrimInterval`` and by `trim()`; the least
   /// recently used go first. Room in the file data.mdb is used again, but not given back.
   ///
   /// - Complexity: O(1).

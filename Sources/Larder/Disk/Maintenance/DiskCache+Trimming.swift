@@ -3,7 +3,7 @@
 public import LarderCore
 
 extension DiskCache {
-  /// Does at once what happens every ``DiskCacheConfiguration/autoTrimInterval``: removes
+  /// Does at once what happens every ``StoreConfiguration/autoTrimInterval``: removes
   /// what is expired, enforces all limits, that of free disk space too, and deletes files
   /// that nobody needs.
   ///
@@ -84,7 +84,7 @@ extension DiskCache {
   }
 
   /// As the synchronous form, on a thread of the cache's own: does at once what happens
-  /// every ``DiskCacheConfiguration/autoTrimInterval``.
+  /// every ``StoreConfiguration/autoTrimInterval``.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(entries that leave · log n), and a flush.

@@ -54,7 +54,7 @@ extension DiskCache {
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.tooLarge` if several do not fit together into half of
-  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
+  ///   ``StoreConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
   ///   `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes). One sync for all at a durability of `.power`.
   public func set(
@@ -107,7 +107,7 @@ extension DiskCache {
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.tooLarge` if several do not fit together into half of
-  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
+  ///   ``StoreConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
   ///   `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes), and a change of threads.
   public func set(

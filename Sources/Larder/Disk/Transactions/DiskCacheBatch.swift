@@ -22,7 +22,7 @@ public struct DiskCacheBatch<Key: Hashable & Sendable, Value: Sendable>: ~Copyab
   ///   - extendedData: Up to 64 KiB kept with the value; nil and empty for none.
   ///   - expiration: How long it lives; nil: as the cache says.
   /// - Throws: `.encoding`, `.tooLarge` (key, extended data, or a batch of several writes,
-  ///   which fits into half of ``DiskCacheConfiguration/journalCapacity``), `.readOnly`,
+  ///   which fits into half of ``StoreConfiguration/journalCapacity``), `.readOnly`,
   ///   `.closed`.
   /// - Complexity: O(bytes). No disk access.
   public func set(

@@ -111,7 +111,7 @@ extension FolderStore {
   /// Runs a checkpoint: brings what was written into the index, enforces limits and ages, and
   /// cleans the log.
   ///
-  /// Happens by itself too: see ``DiskCacheConfiguration/checkpointInterval``. It also makes the
+  /// Happens by itself too: see ``StoreConfiguration/checkpointInterval``. It also makes the
   /// index show when elements of an archive were accessed.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull`, `.io` and `.replaced` (its folder
