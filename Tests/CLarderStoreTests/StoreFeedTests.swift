@@ -372,6 +372,39 @@ struct StoreFeedTests {
     }
   }
 
+  /// Zeros in the segment that the log goes on in look like its end.
+  @Test(arguments: [false, true]) func zerosInTheNewestSegmentAreAGap(areItsHead: Bool) throws {
+    let tuning = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (32768, 32768) }
+    var store = try Store(url, tuning: tuning)
+    try store.put([1], [UInt8](repeating: 1, count: areItsHead ? 32000 : 100))
+    try store.put([2], [UInt8](repeating: 2, count: 5000))
+    try store.flush()
+    let end = try now(store)
+    store.close()
+    let segments = try StoreLog(url).segments
+    let segment = try #require(segments.last)
+    try #require(segments.count == (areItsHead ? 2 : 1))
+    var bytes = try Data(contentsOf: segment)
+    let value = try #require(bytes.firstRange(of: Data(repeating: 2, count: 100)))
+    let zeros = areItsHead ? 0..<512 : value.lowerBound - 40..<value.lowerBound
+    bytes.replaceSubrange(zeros, with: Data(count: zeros.count))
+    try bytes.write(to: segment)
+    store = try Store(url, tuning: tuning)
+    for feed in try [Feed(store, from: end), Feed(reader(), from: end)] {
+      #expect(try feed.all() == [])
+    }
+    try store.put([3], [3])
+    for store in try [store, reader()] {
+      #expect(try Feed(store, from: end).all() == [.write(3, ["+3"])])
+      let whole = try Feed(store, Int(LARDER_STORE_FEED_FROM_START)).all()
+      #expect(whole == [.write(1, ["+1"]), .gap(1), .write(3, ["+3"])])
+    }
+    // And when the log has left the segment.
+    for n in 4...6 { try store.put([UInt8(n)], [UInt8](repeating: 4, count: 20_000)) }
+    let rest = (3...6).map { Event.write(UInt64($0), ["+\($0)"]) }
+    #expect(try Feed(reader(), from: end).all() == rest)
+  }
+
   @Test(arguments: [false, true])
   func aWaitEndsWhenTheStoreIsShutDown(waitsForSyncs: Bool) async throws {
     let store = try Store(url)

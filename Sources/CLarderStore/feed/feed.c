@@ -231,9 +231,7 @@ static bool tree_leads_on(larder_store_feed *feed, location *out) {
            larder_log_segment(&feed->log, out->segment, &there) == LARDER_OK;
 }
 
-/** What lies where the scan is, is not the next write.
-    @return LARDER_OK with a gap; LARDER_END: nothing else is there; EAGAIN: the scan goes on. */
-static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_event *event) {
+larder_status larder_feed_pass_damage(larder_store_feed *feed, larder_store_feed_event *event) {
     log_scan *scan = &feed->scan;
     location end;
     uint64_t first = larder_feed_first_at(&feed->log, scan->at);
@@ -243,10 +241,6 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
         scan->at = end;
         first = scan->sequence + 1;
     } else if (is_stuck) {
-        bool was_here = compare_locations(scan->at, feed->stuck_at) == 0;
-        if (was_here && !is_due(feed)) return LARDER_END;
-        feed->stuck_at = scan->at;
-        feed->looked_ns = larder_os_monotonic_ns();
         log_scan rest = *scan;
         rest.was_cut = feed->is_cut;
         rest.synced = feed->synced;
@@ -276,7 +270,7 @@ static bool is_mended(const larder_store_feed *feed) {
     return feed->is_cut && !larder_feed_is_cut(feed);
 }
 
-/** The log behind the place of the feed. As pass_damage. */
+/** The log behind the place of the feed. As larder_feed_pass_damage. */
 static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *event) {
     const uint8_t *first;
     uint32_t count;
@@ -290,7 +284,11 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
         bool is_torn = feed->is_cut && !is_synced(feed, behind);
         if (is_mended(feed)) feed->is_placed = false;
         if (!feed->is_placed) return EAGAIN;
-        return is_torn ? LARDER_END : pass_damage(feed, event);
+        bool was_here = compare_locations(next.at, feed->stuck_at) == 0;
+        if (is_torn || (was_here && !is_due(feed))) return LARDER_END;
+        feed->stuck_at = next.at;
+        feed->looked_ns = larder_os_monotonic_ns();
+        return larder_feed_pass_damage(feed, event);
     }
     if (status == LARDER_END) {
         feed->scan = next;

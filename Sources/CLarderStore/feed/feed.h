@@ -75,6 +75,10 @@ LARDER_MUST_CHECK larder_status larder_feed_rewind(larder_store_feed *feed);
 uint64_t larder_feed_first_at(store_log *log, location at);
 
 // feed.c
+/** What lies where the scan is, is not the next write.
+    @return LARDER_OK with a gap; LARDER_END: nothing else is there; EAGAIN: the scan goes on. */
+LARDER_MUST_CHECK larder_status larder_feed_pass_damage(larder_store_feed *feed,
+                                                        larder_store_feed_event *event);
 /** How long until the heads of segments are read again at the end of the log. */
 int64_t larder_feed_due_ns(const larder_store_feed *feed);
 /** Whether the log may be torn where nobody has gone over it since a power cut. */

@@ -176,7 +176,8 @@ static larder_status newest(const larder_store_feed *feed, feed_place *out) {
     return status ? status : larder_feed_token_read(feed->store, &now, out, &is_other);
 }
 
-/** There is no log yet, or nothing in it: what the tree has says whether the feed was further. */
+/** There is no log yet, nothing in it, or not all that was told: what the store has says whether the
+    feed was further. */
 static larder_status find_without_log(larder_store_feed *feed, larder_store_feed_event *event) {
     feed_place end;
     if (feed->is_cut || (!feed->is_lost && feed->place.sequence == 0)) return LARDER_END;
@@ -212,12 +213,9 @@ static larder_status find_among(larder_store_feed *feed, const log_survey *writt
             feed->judged_epoch = written->items[at].epoch.number;
     status = set_scan(feed, written, &last);
     if (status) return status;
-    if (last == 0) return find_without_log(feed, event);
     // Nobody can have been told of what is behind the end; a power cut may have taken it, of which
-    // a new epoch will tell.
-    if (last < feed->place.sequence && !feed->is_cut)
-        return rewound_to(feed, written->items[written->count - 1].epoch.number, last, event);
-    return LARDER_END;
+    // a new epoch will tell. Where the store still has it, the log is damaged, and goes on.
+    return last < feed->place.sequence ? find_without_log(feed, event) : LARDER_END;
 }
 
 larder_status larder_feed_find(larder_store_feed *feed, larder_store_feed_event *event) {
@@ -248,6 +246,13 @@ static bool ends_at(const larder_store_feed *feed, location at) {
            compare_locations(ahead.at, at) == 0;
 }
 
+/** Whether the store knows of writes behind the place at which the log seems to end: what lies
+    there are zeros that nobody wrote. */
+static bool is_hole(const larder_store_feed *feed) {
+    feed_place end;
+    return newest(feed, &end) == LARDER_OK && end.sequence > feed->scan.sequence;
+}
+
 larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed_event *event) {
     log_survey written;
     location at = feed->scan.at;
@@ -261,7 +266,8 @@ larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed
     larder_log_survey_free(&written);
     feed->looked_ns = larder_os_monotonic_ns();
     feed->is_unsettled = false;
-    if (status || next == 0 || larder_feed_is_cut(feed)) return status ? status : LARDER_END;
+    if (status || larder_feed_is_cut(feed) || (next == 0 && !is_hole(feed)))
+        return status ? status : LARDER_END;
     // The log may have gone on meanwhile, as it should.
     if (larder_log_segment(&feed->log, at.segment, &here) == LARDER_OK &&
         larder_segment_look(here, at.offset, &bytes) != LARDER_END)
@@ -270,8 +276,7 @@ larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed
     status = larder_feed_find(feed, event);
     feed->looked_ns = larder_os_monotonic_ns();
     if (status != LARDER_END) return status;
-    if (ends_at(feed, at)) feed->scan.at = (location){next, SEGMENT_HEAD_BYTES};
-    return EAGAIN;
+    return ends_at(feed, at) ? larder_feed_pass_damage(feed, event) : EAGAIN;
 }
 
 larder_status larder_feed_rewind(larder_store_feed *feed) {

@@ -232,6 +232,11 @@ final class StoreFeed: Sendable {
         }
       }
     }
+    if status == LARDER_EBUSY {
+      throw LarderError(
+        status: status, doing: "follow the changes of \(store.path)",
+        reason: "another feed has that cursor; release it, also where its store was closed")
+    }
     guard status == LARDER_OK, let made else {
       throw store.failure(
         status == LARDER_OK ? Int32(LARDER_EINVALID) : status,
