@@ -176,6 +176,54 @@ struct StoreDamageTests {
     }
   }
 
+  /// A process that is killed leaves no segment without its head.
+  @Test func aSegmentThatLostItsHeadAndItsOnlyWriteIsALoss() throws {
+    let small = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (4096, 65536) }
+    let store = try Store(url, tuning: small)
+    try store.put([1], [1])
+    try store.flush()
+    try store.put([1], [UInt8](repeating: 2, count: 9000))
+    try FileManager.default.copyItem(at: url, to: copy)
+    let segment = try #require(StoreLog(copy).segments.last)
+    var bytes = try Data(contentsOf: segment)
+    bytes.replaceSubrange(0..<512, with: Data(count: 512))
+    try bytes.write(to: segment)
+    let opened = try Store(copy, tuning: small)
+    var report = larder_store_report()
+    try check(larder_store_recovery(opened.pointer, &report))
+    #expect(report.journal_lost == 1 && report.journal_intact == 0)
+    #expect(try opened.get([1])?.value == [1])
+    try opened.put([2], [2])
+    opened.close()
+    let again = try Store(copy, tuning: small)
+    try check(larder_store_recovery(again.pointer, &report))
+    #expect(try report.journal_lost == 0 && again.get([2])?.value == [2])
+  }
+
+  /// What is written beside a missing segment has nothing of it, whatever it leaves: also a segment
+  /// that no write had room in, and those of which nothing is in use any more.
+  @Test func aStoreWithAMissingSegmentOpensAgainAfterWrites() throws {
+    let small = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (4096, 4096) }
+    var store = try Store(url, tuning: small)
+    for key in 0..<100 { try store.put([UInt8(key)], Self.value(key, 0)) }
+    try store.flush()
+    store.close()
+    try FileManager.default.removeItem(at: #require(StoreLog(url).segments.last))
+    var damaged: [Int] = []
+    for round in 0..<4 {
+      store = try Store(url, tuning: small)
+      let found = (0..<100).filter { key in
+        status { try #require(try store.get([UInt8(key)])) } == Int(LARDER_EDAMAGED)
+      }
+      #expect(round == 0 ? !found.isEmpty && found.count < 50 : found == damaged)
+      damaged = found
+      try store.put([200], [UInt8](repeating: UInt8(round), count: 9000))
+      for _ in 0..<20 { try store.put([201], [UInt8](repeating: UInt8(round), count: 500)) }
+      try store.flush()
+      store.close()
+    }
+  }
+
   /// Its rows lead to what was cleaned away since, which is no damage: the log decides alone.
   @Test func anOlderIndexKeepsNothingFromComingBack() throws {
     let small = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (4096, 8192) }

@@ -873,7 +873,7 @@ typedef struct larder_store_report {
     uint64_t uncertain;
     /** Pages of LMDB's file that cannot be read. */
     uint64_t damaged_pages;
-    /** Where the first of these is in data.mdb; 0 if none is there. */
+    /** Where the first of these is in data.mdb, or the first damaged row; 0 if none is there. */
     uint64_t first_damage_offset;
     /** Rows of order, expiration, indexes and segments that disagree with the entries, and orphaned
         segments; at opening, segments that were kept although nothing says what they belong to. */

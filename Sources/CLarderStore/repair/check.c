@@ -250,11 +250,13 @@ static larder_status check_entry(store_check *check, larder_bytes key, larder_by
     size_t length;
     check->tree_count++;
     larder_status status = larder_row_read(value, &row);
+    // What the log has is none of the file's.
+    bool is_in_row = status || row.inlined.length > 0;
     if (!status) status = check_records(check, stored, value, &row, &entry, &length);
     if (status == LARDER_EDAMAGED) {
         uint64_t offset = (uint64_t)((const uint8_t *)value.data - check->tree->map);
         uint64_t *first = &check->report->first_damage_offset;
-        if (*first == 0 || offset < *first) *first = offset;
+        if (is_in_row && (*first == 0 || offset < *first)) *first = offset;
         check->report->damaged++;
         return LARDER_OK;
     }

@@ -61,29 +61,35 @@ static uint32_t misnamed(const match *of) {
 }
 
 /** Entries whose segment is missing.
-    @param first receives the number of the first such segment; 0 if there is none. */
-static uint64_t count_missing(const match *of, uint32_t *first) {
+    @param first receives the number of the first such segment; 0 if there is none.
+    @param newest receives a sequence that no write in one of them is behind. */
+static uint64_t count_missing(const match *of, uint32_t *first, uint64_t *newest) {
     uint64_t entries = 0;
     *first = 0;
+    *newest = 0;
     for (size_t at = of->live->count; at > 0; at--) {
         const live_segment *row = &of->live->items[at - 1];
         if (row->live_count == 0 || larder_log_survey_has(of->log, of->there, row->number))
             continue;
         entries += row->live_count;
         *first = row->number;
+        uint64_t last = row->as_of > 0 ? row->as_of : row->last_sequence;
+        if (last > *newest) *newest = last;
     }
     return entries;
 }
 
 /** Whether there is a segment with something in it that no row knows and that is not behind the
-    tree: it may have what a missing one had. Or one of another store, whose log this may be. */
-static bool has_unknown(const match *of) {
+    tree: it may have what a missing one had, unless it was begun behind `newest`, the newest write
+    that is missing. Or one of another store, whose log this may be. */
+static bool has_unknown(const match *of, uint64_t newest) {
     for (size_t at = 0; at < of->there->count; at++) {
         const segment_facts *facts = &of->there->items[at];
         bool is_in_log = facts->kind == SEGMENT_WRITTEN && facts->number >= of->meta->end.segment;
         bool is_itself = larder_log_survey_is_itself(of->log, facts);
         bool is_foreign = facts->head_number != 0 && facts->store_id != of->log->store_id;
-        bool is_known = is_in_log || larder_live_find(of->live, facts->number) != NULL;
+        bool is_later = facts->kind == SEGMENT_WRITTEN && facts->first_sequence > newest;
+        bool is_known = is_in_log || is_later || larder_live_find(of->live, facts->number) != NULL;
         if (!facts->is_empty && (is_foreign || (is_itself && !is_known))) return true;
     }
     return false;
@@ -93,13 +99,14 @@ static bool has_unknown(const match *of) {
 static larder_status judge(const match *of, larder_store_report *report,
                            larder_store_detail *detail) {
     uint32_t missing;
-    report->damaged = count_missing(of, &missing);
+    uint64_t newest;
+    report->damaged = count_missing(of, &missing, &newest);
     detail->part = LARDER_STORE_PART_DATA;
     detail->segment = newer_than_tree(of);
     if (detail->segment != 0) return LARDER_EDAMAGED;
     detail->part = LARDER_STORE_PART_JOURNAL;
     detail->segment = misnamed(of);
-    if (detail->segment == 0 && missing != 0 && has_unknown(of)) detail->segment = missing;
+    if (detail->segment == 0 && missing != 0 && has_unknown(of, newest)) detail->segment = missing;
     return detail->segment != 0 ? LARDER_EDAMAGED : LARDER_OK;
 }
 

@@ -261,6 +261,11 @@ static larder_status resume(replay *work, bool was_power_cut) {
                    last != work->at && work->scan.at.offset == SEGMENT_HEAD_BYTES;
     while (is_torn && !status && next_in_chain(work, last) != last)
         status = enter_next(work, next_in_chain(work, last));
+    // A segment has its head before the log leads to it.
+    if (!status && !was_power_cut && last->kind == SEGMENT_UNKNOWN && last != work->at &&
+        larder_segment_first_used(last, SEGMENT_HEAD_BYTES) < last->capacity &&
+        work->store->recovery.journal_lost == 0)
+        work->store->recovery.journal_lost = 1;
     if (is_torn) last = work->at;
     else if (!status) status = enter_segment(work, last);
     if (status) return status;

@@ -78,8 +78,8 @@ enum StoreFailure {
       """
     case LARDER_EFOREIGN:
       """
-      something that is not Larder's is in the way, in that folder or in place of its folder \
-      index.new, or log has segments of several stores; it was left as it is
+      there is no store in that folder, or something that is not Larder's is in the way, in it or \
+      in place of its folder index.new, or log has segments of several stores; it was left as it is
       """
     case LARDER_ENOSLOT:
       """

@@ -38,8 +38,10 @@ enum CacheText {
     if report.inconsistencies > 0 {
       let count = report.inconsistencies
       findings.append(
-        "\(Quantity.count(count, "row")) of order, expiry, indexes or segments "
-          + "\(count == 1 ? "does" : "do") not agree with the entries")
+        count == 1
+          ? "1 row of order, expiry or an index, or segment, does not agree with the entries"
+          : "\(Quantity.count(count)) rows of order, expiry or indexes, or segments, do "
+            + "not agree with the entries")
     }
     if report.lost > 0 {
       findings.append(
