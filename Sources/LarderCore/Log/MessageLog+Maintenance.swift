@@ -22,6 +22,14 @@ extension MessageLog {
     }
   }
 
+  /// Removes what every consumer and queue is done with, if an open queue is to see to that: to be
+  /// called when one of them has got further, or is gone.
+  func removeDone() throws(LarderError) {
+    guard queues.removesDone, let through = try handle.cursors().values.min(), through > 0
+    else { return }
+    _ = try handle.remove(through: through)
+  }
+
   /// Removes the messages that were appended before a time.
   ///
   /// - Parameter date: Messages of this time, and later ones, stay. Those whose time

@@ -38,7 +38,7 @@ public struct LogQueueConfiguration<Message: Sendable>: Sendable {
   /// goes on; false by default.
   ///
   /// A message is removed when it and all before it are done for every consumer and queue of the
-  /// log.
+  /// log, whoever is the last, as long as a queue that says so is open.
   public var removesDone = false
 
   /// What leases and delays are measured by; the system's by default. A clock that is moved by hand

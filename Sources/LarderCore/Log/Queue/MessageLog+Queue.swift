@@ -5,6 +5,7 @@ import Synchronization
 
 /// A queue, for the log that it is in.
 protocol HeldQueue: AnyObject, Sendable {
+  var removesDone: Bool { get }
   /// The log is about to be suspended: releases the queue's file.
   func hold() throws(LarderError)
   /// The log was resumed.
@@ -36,6 +37,11 @@ final class QueueRegistry: Sendable {
       state.entries[name] = Entry(queue: queue)
       return queue
     }
+  }
+
+  /// Whether one of those that are open removes what all are done with.
+  var removesDone: Bool {
+    state.withLock { $0.entries.values.contains { $0.queue?.removesDone == true } }
   }
 
   func isOpen(_ name: String) -> Bool { state.withLock { $0.entries[name]?.queue != nil } }
@@ -121,6 +127,7 @@ extension MessageLog {
         "Queue \(name) is open with another configuration; close the log to change it.")
     }
     try core.retrying { try core.open() }
+    try removeDone()
     return LogQueue(core: core)
   }
 

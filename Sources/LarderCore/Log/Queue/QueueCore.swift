@@ -52,6 +52,7 @@ final class QueueCore<Message: Sendable>: HeldQueue {
   deinit { place.withLock { $0.alarm?.task.cancel() } }
 
   var now: Duration { configuration.clock.now }
+  var removesDone: Bool { configuration.removesDone }
   private var suspension: SuspendableHandle { log.handle.suspension }
 
   // MARK: - Calls

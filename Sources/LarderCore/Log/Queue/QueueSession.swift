@@ -188,10 +188,7 @@ final class QueueSession<Message: Sendable> {
       throw log.appendFailure(error)
     }
     acknowledged = watermark
-    if configuration.removesDone {
-      let through = try log.handle.cursors().values.min() ?? 0
-      if through > 0 { try log.remove(through: through) }
-    }
+    try log.removeDone()
   }
 
   /// What is done with is to be found by the next opening; else it would be forgotten.

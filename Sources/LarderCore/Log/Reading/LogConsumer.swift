@@ -150,6 +150,7 @@ public final class LogConsumer<Message: Sendable>: Sendable {
   public func acknowledge(through sequence: UInt64) throws {
     do {
       try log.handle.acknowledge(name, through: sequence, ofLog: logCreated)
+      try log.removeDone()
     } catch {
       throw log.appendFailure(error)
     }
@@ -221,7 +222,9 @@ extension MessageLog {
   public func removeConsumer(named name: String) throws -> Bool {
     try LogFile.validate(consumer: name)
     do {
-      return try handle.removeCursor(name)
+      let wasThere = try handle.removeCursor(name)
+      if wasThere { try removeDone() }
+      return wasThere
     } catch {
       throw appendFailure(error)
     }

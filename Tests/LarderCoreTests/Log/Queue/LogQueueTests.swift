@@ -177,6 +177,36 @@ import Testing
     #expect(try fixture.log.statistics.oldestSequence == 4)
   }
 
+  /// Else a log that refuses would stay full: the queue has nothing left to acknowledge.
+  @Test(arguments: ["consumer", "queue", "removal", "opening"])
+  func doneMessagesAreRemovedWhoeverIsTheLast(last: String) throws {
+    fixture.configuration.removesDone = true
+    let queue = try fixture.queue()
+    let other = try fixture.log.consumer(named: "other")
+    let second = try last == "queue" ? fixture.log.queue(named: "second") : nil
+    try fixture.append(1...4)
+    while let job = try queue.poll(leaseFor: .seconds(60)) { try queue.acknowledge(job) }
+    #expect(try fixture.log.count == 4)
+    switch last {
+    case "removal": try fixture.log.removeConsumer(named: "other")
+    case "opening":
+      try fixture.log.close()
+      fixture.configuration.removesDone = false
+      let closed = try fixture.reopen()
+      try fixture.log.consumer(named: "other").acknowledge(through: 4)
+      #expect(try fixture.log.count == 4)
+      try fixture.log.close()
+      fixture.configuration.removesDone = true
+      _ = (closed, try fixture.reopen())
+    default: try other.acknowledge(through: 4)
+    }
+    while let job = try second?.poll(leaseFor: .seconds(60)) {
+      #expect(try fixture.log.count > 0)
+      try second?.acknowledge(job)
+    }
+    #expect(try fixture.log.count == 0)
+  }
+
   @Test func aMessageThatCannotBeDecodedIsAJobThatThrows() throws {
     try fixture.log.close()
     let bytes = try MessageLog(
