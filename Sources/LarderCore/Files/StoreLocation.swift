@@ -17,7 +17,8 @@ public import Foundation
 /// **Concurrency.** A value; safe to pass between threads.
 public enum StoreLocation: Sendable, Hashable, ExpressibleByStringLiteral {
   /// The folder or file at a path. A relative one begins where the process is at opening.
-  /// Percent signs mean themselves: of a URL use ``url(_:)`` or `URL.path(percentEncoded: false)`.
+  /// Percent signs and tildes mean themselves: of a URL use ``url(_:)`` or
+  /// `URL.path(percentEncoded: false)`.
   case path(String)
   /// The folder or file at a file URL.
   case url(URL)
@@ -50,7 +51,9 @@ public enum StoreLocation: Sendable, Hashable, ExpressibleByStringLiteral {
   package func path(in directory: FileManager.SearchPathDirectory) throws(LarderError) -> String {
     switch self {
     case .path(let path): return path
-    case .named(let name): return try DiskFolder.path(of: name, in: directory)
+    // Names that are equal in Swift are one, whatever form their letters have.
+    case .named(let name):
+      return try DiskFolder.path(of: CanonicalText.composed(name), in: directory)
     case .url(let url):
       guard url.isFileURL else {
         throw LarderError(

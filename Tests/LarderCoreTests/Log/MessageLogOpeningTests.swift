@@ -115,6 +115,10 @@ import Testing
     #expect(log.fileURL.path == support.path + "/" + DiskFolder.program + "/" + name)
     try log.append("one")
     #expect(try MessageLog(readingFrom: .named(name), coder: .string).messages() == ["one"])
+    let (composed, decomposed) = (name + "\u{E9}", name + "e\u{301}")
+    #expect(
+      try StoreLocation.named(composed).path(in: .cachesDirectory).utf8.elementsEqual(
+        StoreLocation.named(decomposed).path(in: .cachesDirectory).utf8))
     for name in ["", "a/b", "..", "a\0b"] {
       #expect(errorCode { try openString(at: .named(name)) } == .invalidArgument)
     }

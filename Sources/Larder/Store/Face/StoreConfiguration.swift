@@ -4,8 +4,8 @@ public import LarderCore
 
 /// How a store in a folder is opened: what all kinds of stores have in common.
 ///
-/// A ``DiskCacheConfiguration``, an ``EntryCacheConfiguration`` and an ``ArchiveConfiguration`` have
-/// these properties as if they were their own.
+/// A ``DiskCacheConfiguration``, an ``EntryCacheConfiguration`` and an ``ArchiveConfiguration``
+/// have these properties as if they were their own.
 ///
 /// ```swift
 /// var configuration = ArchiveConfiguration()
@@ -44,9 +44,9 @@ public struct StoreConfiguration: Sendable {
   /// default.
   public var durability: Durability = .process
 
-  /// Whether the store is opened for reading only. It must exist then; another process, or
-  /// another handle in this one, may write to it meanwhile. Limits are of no effect then, but for
-  /// `expiration`.
+  /// Whether the store is opened for reading only. It must exist then, or opening throws `.io` with
+  /// errno `ENOENT`; another process, or another handle in this one, may write to it meanwhile.
+  /// Limits are of no effect then, but for `expiration`.
   public var isReadOnly = false
 
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
