@@ -38,7 +38,7 @@ extension LarderError {
     /// The file exists with another capacity, policy or coder than asked for.
     public static let configurationMismatch = Code(.configurationMismatch)
     /// Bytes on disk contradict each other. Nothing was deleted; see
-    /// ``MessageLog/salvage(from:to:progress:)``, and the same of a disk cache.
+    /// ``MessageLog/salvage(from:to:progress:)-(StoreLocation,_,_)``, and the same of a disk cache.
     public static let damaged = Code(.damaged)
     /// The file is not empty and not one of Larder's. It was left as it was.
     public static let notALarderFile = Code(.notALarderFile)

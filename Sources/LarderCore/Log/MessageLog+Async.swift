@@ -76,6 +76,14 @@ extension MessageLog {
     try await SuspendableHandle.run { try self.closeBlocking(durability: durability) }
   }
 
+  /// Closes the log and deletes its file, and those of its queues and its identity beside it.
+  ///
+  /// - Throws: As the blocking form.
+  /// - Complexity: O(consumer slots), and a change of threads.
+  public func destroy() async throws {
+    try await SuspendableHandle.run { try self.destroy() }
+  }
+
   private func sync(for target: LogSyncer.Target) async throws {
     do {
       try await syncer.wait(for: target) { target in

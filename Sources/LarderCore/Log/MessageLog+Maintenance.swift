@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import CLarderSystem
 public import Foundation
 
 extension MessageLog {
@@ -55,6 +56,38 @@ extension MessageLog {
   @discardableResult
   public func removeAll() throws -> Int {
     try remove(through: .max)
+  }
+
+  /// Closes the log and deletes its file, and those of its queues and its identity beside it.
+  ///
+  /// What lies at its path once its own file was moved, deleted or replaced stays as it is. Whoever
+  /// reads the log keeps what there is. Destroying twice, or after `close()`, is harmless: a log
+  /// that is closed is not deleted.
+  ///
+  /// - Throws: `.replaced` (the file that was opened does not lie there any more), `.readOnly`,
+  ///   `.suspended`, and then nothing has changed; `.io`.
+  /// - Complexity: O(consumer slots).
+  public func destroy() throws {
+    if handle.suspension.isClosed { return }
+    if isReader {
+      throw LarderError(
+        .readOnly, "\(fileURL.path) is not deleted: it is opened for reading only.")
+    }
+    let names = try handle.cursors().keys
+    _ = queues.close(syncs: false)
+    defer { signal.notify() }
+    // The lock is held until the name is gone, so that nobody opens the file meanwhile.
+    try handle.withSideFile("") { log in
+      try check(larder_os_file_remove_in(log.folder, log.name), "remove \(log.path)")
+      for name in names {
+        // What is none of a queue's stays.
+        _ = try? QueueFile.remove(log.beside(QueueOpening.suffix(of: name)))
+      }
+      IdentityFile(place: log.beside(IdentityFile.suffix), trustsOtherUsers: false).remove()
+      // The file's name is gone, which is all that it has to say.
+      try? handle.shutdown(syncs: false)
+      try check(larder_os_folder_sync(log.folder), "sync the folder of \(log.path)")
+    }
   }
 
   /// The log's figures, all of the same moment.
@@ -136,7 +169,7 @@ extension MessageLog {
   ///   - trustsOtherUsers: As in the configuration; false by default.
   /// - Throws: `.full` if a log that refuses when full would have to drop messages
   ///   (nothing is changed then); `.busy`, `.untrusted`, `.invalidArgument`,
-  ///   `.diskFull`, and as ``init(readingFrom:coder:)``.
+  ///   `.diskFull`, and as ``init(readingFrom:coder:)-(StoreLocation,_)``.
   /// - Complexity: O(size of both files). One sync of the device.
   public static func resize(
     at location: StoreLocation, to capacity: DataSize, whenFull: OverflowPolicy? = nil,

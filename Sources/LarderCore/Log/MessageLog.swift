@@ -32,7 +32,7 @@ public import Foundation
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time.
 /// One log at a time has a file open for writing, in all processes together; a
 /// second one gets `.busy`. Any number of logs made by
-/// ``init(readingFrom:coder:)`` read meanwhile, in this process or in others.
+/// ``init(readingFrom:coder:)-(StoreLocation,_)`` read meanwhile, in this process or in others.
 /// No call but those that sync the device blocks for longer than it takes to copy
 /// the bytes; for tasks these have asynchronous forms, which block no thread.
 ///
@@ -215,8 +215,8 @@ extension MessageLog where Message: Codable {
   /// Opens an existing log of `Codable` messages for reading only.
   ///
   /// - Parameter location: The file.
-  /// - Throws: As ``init(readingFrom:coder:)``.
-  /// - Complexity: As ``init(readingFrom:coder:)``.
+  /// - Throws: As ``init(readingFrom:coder:)-(StoreLocation,_)``.
+  /// - Complexity: As ``init(readingFrom:coder:)-(StoreLocation,_)``.
   public convenience init(readingFrom location: StoreLocation) throws {
     try self.init(readingFrom: location, coder: .cbor)
   }

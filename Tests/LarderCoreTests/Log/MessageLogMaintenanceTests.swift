@@ -185,6 +185,70 @@ import Testing
     #expect(try other.append(text(15)) >= 15)
   }
 
+  /// A message that was overwritten in part of a lap lies behind the others, in room that was too
+  /// short for one of them.
+  @Test func damageToTheOldestMessageBringsNoneBackThatWasOverwritten() throws {
+    let log = try fixture.open(holding: 10)
+    for number in 1...10 { try log.append(text(number)) }
+    let long = (11...14).map { String(repeating: "\($0)", count: 24) }
+    try log.append(contentsOf: long)
+    #expect(log.entries.map(\.sequence) == [12, 13, 14])
+    var bytes = try Data(contentsOf: fixture.url)
+    #expect(bytes.range(of: Data(text(10).utf8)) != nil)
+    let oldest = try #require(bytes.range(of: Data(long[1].utf8)))
+    bytes[oldest.lowerBound] ^= 4
+    let copy = fixture.directory.file("copy.larder")
+    try bytes.write(to: copy)
+    let reader = try MessageLog(readingFrom: .url(copy), coder: .string)
+    #expect(reader.entries.map(\.sequence) == [13, 14])
+    #expect(try reader.recovery.lost == 1 && reader.verify().lost == 1)
+  }
+
+  // MARK: - Destroying
+
+  @Test(arguments: [false, true]) func destroyingTakesTheFilesOfTheLogAlone(isAwaited: Bool)
+    async throws
+  {
+    let url = fixture.url
+    let log = try fixture.open(holding: 10)
+    try log.append(text(1))
+    let reader = try fixture.reader()
+    let queue = try log.queue(named: "work")
+    _ = try log.identity()
+    let other = url.path + ".queue-other"
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: other))
+    _ = try log.consumer(named: "other")
+    #expect(try fixture.directory.names.count == 4)
+    if isAwaited { try await log.destroy() } else { try destroy(log) }
+    #expect(try fixture.directory.names == ["log.larder.queue-other"])
+    #expect(errorCode { try log.append(text(2)) } == .closed)
+    #expect(errorCode { try queue.poll(leaseFor: .seconds(1)) } == .closed)
+    #expect(errorCode { try reader.messages() } == .replaced)
+    // Twice, and after another has come into its place.
+    let next = try fixture.open(holding: 10)
+    try next.append(text(7))
+    try destroy(log)
+    #expect(try next.messages() == texts(7...7))
+    #expect(errorCode { try destroy(reader) } == .readOnly)
+  }
+
+  /// The blocking form, in a task.
+  private func destroy(_ log: MessageLog<String>) throws { try log.destroy() }
+
+  @Test func aLogInAnothersPlaceIsNotDestroyed() throws {
+    let log = try fixture.open(holding: 10)
+    try log.append(text(1))
+    let moved = fixture.directory.file("moved")
+    try FileManager.default.moveItem(at: fixture.url, to: moved)
+    #expect(errorCode { try log.destroy() } == .replaced)
+    try Data("mine".utf8).write(to: fixture.url)
+    #expect(errorCode { try log.destroy() } == .replaced)
+    #expect(try Data(contentsOf: fixture.url) == Data("mine".utf8))
+    #expect(try log.append(text(2)) == 2)
+    #expect(errorCode { try log.suspend() } == .replaced)
+    #expect(errorCode { try log.destroy() } == .suspended)
+  }
+
   // MARK: - Figures
 
   @Test func statisticsAddUp() throws {

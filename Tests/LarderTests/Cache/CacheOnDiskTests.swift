@@ -47,6 +47,29 @@ struct CacheOnDiskTests {
     try again.close()
   }
 
+  @Test func destroyingTakesTheFolder() throws {
+    var configuration = CacheConfiguration<String, Data>()
+    configuration.keepsHotKeys = true
+    let cache = try Cache(at: .path(path), configuration: configuration)
+    try cache.set(Data([1]), forKey: "a")
+    try cache.destroy()
+    #expect(try directory.names == [])
+    #expect(errorCode { try cache.value(forKey: "a") } == .closed)
+    let next = try Cache(at: .path(path), configuration: configuration)
+    try cache.destroy()
+    try next.set(Data([2]), forKey: "a")
+    #expect(try next.value(forKey: "a") == Data([2]))
+    try next.destroy()
+    #expect(try directory.names == [])
+  }
+
+  @Test func destroyingIsAwaited() async throws {
+    let cache = try Cache<String, Data>(at: .path(path))
+    try await cache.set(Data([1]), forKey: "a")
+    try await cache.destroy()
+    #expect(try directory.names == [])
+  }
+
   @Test func valuesAreWhatTheCoderMakes() throws {
     let plain = try Cache<String, Data>(at: .path(directory.file("data").path))
     try plain.set(Data("as it is".utf8), forKey: "k")

@@ -100,6 +100,25 @@ extension Cache {
     if let failure { throw failure }
   }
 
+  /// Closes the cache, and deletes the folder of its disk. Other tiers, such as a server, keep what
+  /// they have.
+  ///
+  /// - Throws: As `close()`, and as `destroy()` of the disk.
+  /// - Complexity: That of the tiers.
+  public func destroy() throws {
+    try close()
+    try diskCache?.destroy()
+  }
+
+  /// Closes the cache, and deletes the folder of its disk.
+  ///
+  /// - Throws: As the blocking form.
+  /// - Complexity: That of the tiers.
+  public func destroy() async throws {
+    try await close()
+    try await diskCache?.destroy()
+  }
+
   // MARK: - Draining
 
   /// Begins to write what waits. Keeps the cache until that is done.

@@ -156,4 +156,9 @@ struct SideFile {
   let name: String
   /// For messages, and to tell whether the file is still there.
   let path: String
+
+  /// The file whose name has that behind this one's.
+  func beside(_ suffix: String) -> SideFile {
+    SideFile(folder: folder, name: name + suffix, path: path + suffix)
+  }
 }

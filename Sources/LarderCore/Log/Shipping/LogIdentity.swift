@@ -28,7 +28,7 @@ extension MessageLog {
   public func identity() throws -> UUID {
     try handle.refresh()
     let created = try handle.created()
-    return try handle.withSideFile(".identity", waits: true) { place throws(LarderError) in
+    return try handle.withSideFile(IdentityFile.suffix, waits: true) { place throws(LarderError) in
       let file = IdentityFile(place: place, trustsOtherUsers: handle.trustsOtherUsers)
       if let identity = try file.find(created) { return identity }
       let identity = try file.make(created)
@@ -43,6 +43,7 @@ extension MessageLog {
 /// Records are only added, under a lock, and on the device before anybody uses them. So what a
 /// crash leaves of one at the end was used by nobody.
 struct IdentityFile {
+  static let suffix = ".identity"
   private static let magic = Array("LARDIDEN".utf8)
   private static let version: UInt32 = 1
   private static let recordBytes = 64
@@ -88,6 +89,17 @@ struct IdentityFile {
     try check(larder_os_file_sync(file), "sync \(path)")
     try check(larder_os_folder_sync(place.folder), "sync the folder of \(path)")
     return identity
+  }
+
+  /// Deletes the file, unless it is something else.
+  func remove() {
+    var file: Int32 = -1
+    let status = larder_os_file_open_in(place.folder, place.name, 0, 0, &file)
+    defer { larder_os_file_close(file) }
+    guard status == LARDER_OK, (try? contents(file))?.starts(with: Self.magic) == true else {
+      return
+    }
+    _ = larder_os_file_remove_in(place.folder, place.name)
   }
 
   private func lock(_ file: Int32) throws(LarderError) {
