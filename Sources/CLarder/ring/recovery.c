@@ -685,6 +685,29 @@ typedef struct survey {
     bool is_explained;
 } survey;
 
+/** How many runs come first that lie behind later ones, counted from where the header says that the
+    oldest record lies: they are left over from laps that were written over, in room that was too
+    short for a record. */
+static size_t count_left_over(const ring_header *header, const recovery_case *known,
+                              const record_runs *runs) {
+    const uint64_t lap = known->lap_bytes, oldest = LOAD(header->state.oldest);
+    const uint64_t end = ring_published_end(header);
+    size_t count = 0;
+    // After a power cut, and where there are newer records, the header is of another time; but one
+    // that was being appended when the writer was killed.
+    uint64_t newest = ring_published_newest(header) + (known->trust == RECOVERY_KILLED);
+    bool is_older = runs->count && runs->items[runs->count - 1].last > newest;
+    if (known->trust == RECOVERY_POWER_CUT || is_older ||
+        oldest != LOAD(header->state.oldest_copy) || oldest >= end || end - oldest > lap)
+        return 0;
+    for (size_t at = 0; at + 1 < runs->count; at++) {
+        uint64_t here = (runs->items[at].start + lap - oldest % lap) % lap;
+        uint64_t next = (runs->items[at + 1].start + lap - oldest % lap) % lap;
+        if (here > next) count = at + 1;
+    }
+    return count;
+}
+
 static larder_status survey_file(const ring_records *records, const ring_header *header,
                                  const recovery_case *known, survey *out) {
     *out = (survey){.hints = hints_of(records, header, known)};
@@ -712,6 +735,8 @@ static larder_status survey_file(const ring_records *records, const ring_header 
     if (lower > next) lower = 0;
     size_t first = 0;
     while (first < runs->count && runs->items[first].last < lower) first++;
+    // What bounds them else is the number of the oldest record, where that can be read.
+    if (first == 0 && hints->oldest.number == 0) first = count_left_over(header, known, runs);
     if (first < runs->count) record_run_trim(records, &runs->items[first], lower);
     runs->count -= first;
     if (runs->count) memmove(runs->items, runs->items + first, runs->count * sizeof *runs->items);
