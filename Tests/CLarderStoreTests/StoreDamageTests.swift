@@ -202,11 +202,24 @@ struct StoreDamageTests {
 
   /// What is written beside a missing segment has nothing of it, whatever it leaves: also a segment
   /// that no write had room in, and those of which nothing is in use any more.
-  @Test func aStoreWithAMissingSegmentOpensAgainAfterWrites() throws {
+  @Test(arguments: [false, true])
+  func aStoreWithAMissingSegmentOpensAgainAfterWrites(isFollowed: Bool) throws {
     let small = tuned { ($0.segment_min_bytes, $0.segment_max_bytes) = (4096, 4096) }
     var store = try Store(url, tuning: small)
-    for key in 0..<100 { try store.put([UInt8(key)], Self.value(key, 0)) }
-    try store.flush()
+    var feed: OpaquePointer?
+    if isFollowed {
+      // It keeps what was replaced.
+      var options = larder_store_feed_options()
+      try withBytes("cursor".bytes) { name in
+        options.name = name
+        try check(larder_store_feed_open(store.pointer, &options, &feed))
+      }
+    }
+    for round in 0..<3 {
+      for key in 0..<100 { try store.put([UInt8(key)], Self.value(key, round)) }
+      try store.flush()
+    }
+    larder_store_feed_close(feed)
     store.close()
     try FileManager.default.removeItem(at: #require(StoreLog(url).segments.last))
     var damaged: [Int] = []
@@ -217,7 +230,7 @@ struct StoreDamageTests {
       }
       #expect(round == 0 ? !found.isEmpty && found.count < 50 : found == damaged)
       damaged = found
-      try store.put([200], [UInt8](repeating: UInt8(round), count: 9000))
+      if round > 1 { try store.put([200], [UInt8](repeating: UInt8(round), count: 9000)) }
       for _ in 0..<20 { try store.put([201], [UInt8](repeating: UInt8(round), count: 500)) }
       try store.flush()
       store.close()

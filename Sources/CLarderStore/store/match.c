@@ -62,7 +62,8 @@ static uint32_t misnamed(const match *of) {
 
 /** Entries whose segment is missing.
     @param first receives the number of the first such segment; 0 if there is none.
-    @param newest receives a sequence that no write in one of them is behind. */
+    @param newest receives a sequence that no write is behind of which cleaning has put a copy into
+           one of them; 0 for none. */
 static uint64_t count_missing(const match *of, uint32_t *first, uint64_t *newest) {
     uint64_t entries = 0;
     *first = 0;
@@ -73,15 +74,14 @@ static uint64_t count_missing(const match *of, uint32_t *first, uint64_t *newest
             continue;
         entries += row->live_count;
         *first = row->number;
-        uint64_t last = row->as_of > 0 ? row->as_of : row->last_sequence;
-        if (last > *newest) *newest = last;
+        if (row->as_of > *newest) *newest = row->as_of;
     }
     return entries;
 }
 
 /** Whether there is a segment with something in it that no row knows and that is not behind the
-    tree: it may have what a missing one had, unless it was begun behind `newest`, the newest write
-    that is missing. Or one of another store, whose log this may be. */
+    tree: it may have what a missing one had. Or one of another store, whose log this may be. A
+    segment that was written has only what cleaning copied later: nothing behind `newest`. */
 static bool has_unknown(const match *of, uint64_t newest) {
     for (size_t at = 0; at < of->there->count; at++) {
         const segment_facts *facts = &of->there->items[at];
