@@ -33,6 +33,9 @@ struct EqualKeyTests {
     try expectOne([0.0, -0.0])
     try expectOne([Float(0), -Float(0)])
     try expectOne([Double?.some(0), -0.0])
+    let zeros = try ["0", "0.00", "0e5", "-0.0"].map { try #require(Decimal(string: $0)) }
+    try expectOne(zeros)
+    try expectOne(zeros.map { ["zero": [$0]] })
     try expectOne([["é": [0.0]], ["e\u{301}": [-0.0]]])
     try expectOne([HiddenKey.Part.text("é"), .text("e\u{301}")])
     try expectOne([HiddenKey.Part.place(x: 0, y: -0), .place(x: -0.0, y: 0)])

@@ -174,7 +174,8 @@ extension CBORWriter {
     if value.isNaN { return write(Double.nan) }
     writeHead(LARDER_CBOR_TAG, CBORTag.decimal)
     writeHead(LARDER_CBOR_ARRAY, 2)
-    write(value.exponent)
+    // Zeros of all exponents are equal, and so are their bytes.
+    write(value.isZero ? 0 : value.exponent)
     write(value.mantissa, value.isSignMinus && !value.isZero)
   }
 
