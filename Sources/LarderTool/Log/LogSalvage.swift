@@ -11,7 +11,8 @@ struct LogSalvage: ParsableCommand {
       The source is only read, however damaged it is: a torn header, a file that was cut off, \
       overwritten pages. Messages keep their numbers, consumers their places, and the new log has \
       the source's capacity and policy. Nobody should write to the source meanwhile. Exits with 0 \
-      if nothing was lost and with 1 if something was.
+      if nothing was lost and with 1 if something was, or may have been: where the header is \
+      damaged, nobody can tell.
 
       EXAMPLES
         larder log salvage app.larder saved.larder
@@ -63,8 +64,13 @@ struct LogSalvage: ParsableCommand {
     } else {
       try StandardOutput.line("\(target): \(ReportText.messages(report)) saved from \(source)")
       for finding in ReportText.findings(report) { try StandardOutput.line("  \(finding)") }
-      if report.lost == 0 { try StandardOutput.line("  nothing was lost") }
+      if report.lost == 0 {
+        try StandardOutput.line(
+          report.isHeaderDamaged
+            ? "  without the header nobody can tell whether something was lost"
+            : "  nothing was lost")
+      }
     }
-    if report.lost > 0 { throw ExitCode(ToolExit.damage) }
+    if report.lost > 0 || report.isHeaderDamaged { throw ExitCode(ToolExit.damage) }
   }
 }
