@@ -415,7 +415,9 @@ FEED_MISSES_LATE) in_file CLarderStore/cleaning/clean.c \
 FEED_UNHIDES) in_file CLarderStore/cleaning/clean.c \
     's/^ *!has_to_stay(retired, next, fed_after))/            true)/' ;;
 FEED_BELIEVES_SPARE) in_file CLarderStore/feed/place.c \
-    's/? find_without_log(feed, event)/? rewound_to(feed, written->items[written->count - 1].epoch.number, last ? last : written->items[0].first_sequence - 1, event)/' ;;
+    's/? find_without_log(feed, event)/\
+        ? rewound_to(feed, written->items[written->count - 1].epoch.number,\
+                     last ? last : written->items[0].first_sequence - 1, event)/' ;;
 FEED_READS_COPIES) in_file CLarderStore/feed/place.c \
     's/from->kind == SEGMENT_CLEANED/false/; s/next->kind == SEGMENT_WRITTEN \&\& next/next/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \

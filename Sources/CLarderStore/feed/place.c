@@ -176,8 +176,8 @@ static larder_status newest(const larder_store_feed *feed, feed_place *out) {
     return status ? status : larder_feed_token_read(feed->store, &now, out, &is_other);
 }
 
-/** There is no log yet, nothing in it, or not all that was told: what the store has says whether the
-    feed was further. */
+/** There is no log yet, nothing in it, or not all that was told: what the store has says whether
+    the feed was further. */
 static larder_status find_without_log(larder_store_feed *feed, larder_store_feed_event *event) {
     feed_place end;
     if (feed->is_cut || (!feed->is_lost && feed->place.sequence == 0)) return LARDER_END;
