@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderCore
 
 /// The message log: the C ring, and `MessageLog` above it.
 enum LogArea: Area {
@@ -17,6 +18,7 @@ enum LogArea: Area {
   /// The small ring of most rows: it wraps every few thousand messages and stays in the cache, so
   /// the rows show the work and not the memory.
   static let smallRing: UInt64 = 1 << 20
+  static let smallCapacity = DataSize(bytes: Int(smallRing))
 
   /// Messages that go once round it: appended before a sample, so that neither side pays for what
   /// the other has driven out of the cache.

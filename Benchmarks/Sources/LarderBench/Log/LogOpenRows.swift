@@ -80,7 +80,7 @@ extension LogArea {
           let time = try bench.time(piece, loop: .none) {
             for url in urls {
               let log = try MessageLog<Data>(
-                at: .url(url), capacity: DataSize(bytes: Int(smallRing)),
+                at: .url(url), capacity: smallCapacity,
                 whenFull: .overwriteOldest, coder: .data)
               try log.append(payload)
               logs.append(log)

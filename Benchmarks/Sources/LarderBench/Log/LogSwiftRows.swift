@@ -16,7 +16,7 @@ extension LogArea {
       goal: .ratio(0.15)
     ) { bench in
       let log = try rawLog(
-        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
+        bench, capacity: smallCapacity, whenFull: .overwriteOldest)
       let file = try WrittenFile(bench.fresh("written"), message: payload)
       let count = 20_000
       let writes = 2_000
@@ -48,7 +48,7 @@ extension LogArea {
       goal: .ratio(0.008)
     ) { bench in
       let log = try rawLog(
-        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
+        bench, capacity: smallCapacity, whenFull: .overwriteOldest)
       let sqlite = try SQLiteRival(bench.fresh("sqlite.db"))
       let count = 20_000
       let inserts = 10_000  // Enough for a checkpoint of its log.
@@ -80,7 +80,7 @@ extension LogArea {
       goal: .ratio(0.25)
     ) { bench in
       let log = try MessageLog<Event>(
-        at: .path(bench.fresh("ring")), capacity: DataSize(bytes: Int(smallRing)),
+        at: .path(bench.fresh("ring")), capacity: smallCapacity,
         whenFull: .overwriteOldest)
       let encoder = JSONEncoder()
       let count = 400
@@ -104,7 +104,7 @@ extension LogArea {
       goal: .ratio(0.01)
     ) { bench in
       let log = try rawLog(
-        bench, capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest)
+        bench, capacity: smallCapacity, whenFull: .overwriteOldest)
       let few = 20
       return Contest(
         ours: {

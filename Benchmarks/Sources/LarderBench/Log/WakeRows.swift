@@ -91,7 +91,7 @@ extension LogArea {
     ) { bench in
       let path = bench.fresh("watched")
       let log = try MessageLog(
-        at: .path(path), capacity: DataSize(bytes: Int(smallRing)), whenFull: .overwriteOldest,
+        at: .path(path), capacity: smallCapacity, whenFull: .overwriteOldest,
         coder: .data)
       let watcher = try Watcher(.log, path)
       return Contest(ours: { try watcher.sample { try log.append(payload) } })

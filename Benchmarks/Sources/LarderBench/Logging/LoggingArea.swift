@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import CRivals
 import Foundation
+import LarderCore
 import LarderLogging
 import Logging
 
@@ -24,7 +25,7 @@ enum LoggingArea: Area {
       goal: .ratio(0.3)
     ) { bench in
       var configuration = LogDestinationConfiguration()
-      configuration.capacity = DataSize(bytes: Int(LogArea.smallRing))
+      configuration.capacity = LogArea.smallCapacity
       let destination = try LogDestination(
         at: .path(bench.fresh("ring")), configuration: configuration)
       let ours = Logger(label: "bench") { MessageLogHandler(label: $0, destination: destination) }
