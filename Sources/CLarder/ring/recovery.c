@@ -693,8 +693,8 @@ static size_t count_left_over(const ring_header *header, const recovery_case *kn
     const uint64_t lap = known->lap_bytes, oldest = LOAD(header->state.oldest);
     const uint64_t end = ring_published_end(header);
     size_t count = 0;
-    // After a power cut, and where there are newer records, the header is of another time; but one
-    // that was being appended when the writer was killed.
+    // After a power cut, and where there are newer records, the header is of another time. One more
+    // may have been under way when the writer was killed.
     uint64_t newest = ring_published_newest(header) + (known->trust == RECOVERY_KILLED);
     bool is_older = runs->count && runs->items[runs->count - 1].last > newest;
     if (known->trust == RECOVERY_POWER_CUT || is_older ||

@@ -258,15 +258,14 @@ larder_status larder_feed_look_behind(larder_store_feed *feed, larder_store_feed
     location at = feed->scan.at;
     segment *here;
     larder_bytes bytes;
-    uint32_t next = 0;
+    bool goes_on = false;
     larder_status status = list_written(&feed->log, &written);
-    for (size_t i = written.count; i > 0 && !status; i--)
-        if (written.items[i - 1].number > at.segment && !written.items[i - 1].is_empty)
-            next = written.items[i - 1].number;
+    for (size_t i = 0; i < written.count && !status && !goes_on; i++)
+        goes_on = written.items[i].number > at.segment && !written.items[i].is_empty;
     larder_log_survey_free(&written);
     feed->looked_ns = larder_os_monotonic_ns();
     feed->is_unsettled = false;
-    if (status || larder_feed_is_cut(feed) || (next == 0 && !is_hole(feed)))
+    if (status || larder_feed_is_cut(feed) || (!goes_on && !is_hole(feed)))
         return status ? status : LARDER_END;
     // The log may have gone on meanwhile, as it should.
     if (larder_log_segment(&feed->log, at.segment, &here) == LARDER_OK &&

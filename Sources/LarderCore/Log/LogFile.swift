@@ -11,7 +11,7 @@ enum LogFile {
   static func path(of location: StoreLocation) throws(LarderError) -> String {
     let path = try location.path(in: .applicationSupportDirectory)
     try RingHandle.validate(path: path)
-    return try DiskFolder.absolute(path)
+    return path
   }
 
   static func options(

@@ -2,6 +2,7 @@
 
 import CLarderSystem
 public import Foundation
+import Synchronization
 
 extension MessageLog {
   /// Removes the oldest messages.
@@ -61,24 +62,25 @@ extension MessageLog {
   /// Closes the log and deletes its file, and those of its queues and its identity beside it.
   ///
   /// What lies at its path once its own file was moved, deleted or replaced stays as it is. Whoever
-  /// reads the log keeps what there is. Destroying twice, or after `close()`, is harmless: a log
-  /// that is closed is not deleted.
+  /// reads the log keeps what there is. Destroying twice is harmless.
   ///
   /// - Throws: `.replaced` (the file that was opened does not lie there any more), `.readOnly`,
-  ///   `.suspended`, and then nothing has changed; `.io`.
+  ///   `.suspended`, `.closed` (it was closed before, and is another's to open), and then nothing
+  ///   has changed; `.io`.
   /// - Complexity: O(consumer slots).
   public func destroy() throws {
-    if handle.suspension.isClosed { return }
+    if isDestroyed.load(ordering: .acquiring) { return }
     if isReader {
       throw LarderError(
         .readOnly, "\(fileURL.path) is not deleted: it is opened for reading only.")
     }
     let names = try handle.cursors().keys
-    _ = queues.close(syncs: false)
-    defer { signal.notify() }
     // The lock is held until the name is gone, so that nobody opens the file meanwhile.
     try handle.withSideFile("") { log in
       try check(larder_os_file_remove_in(log.folder, log.name), "remove \(log.path)")
+      isDestroyed.store(true, ordering: .releasing)
+      defer { signal.notify() }
+      _ = queues.close(syncs: false)
       for name in names {
         // What is none of a queue's stays.
         _ = try? QueueFile.remove(log.beside(QueueOpening.suffix(of: name)))

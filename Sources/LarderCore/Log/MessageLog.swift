@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+import Synchronization
 
 /// A log of messages in one file of a fixed size, that survives `kill -9` at the
 /// speed of memory.
@@ -42,7 +43,7 @@ public import Foundation
 /// costs the messages it hit, and is counted; nothing is ever wiped.
 public final class MessageLog<Message: Sendable>: Sendable {
   /// The log's file, by a path from the root on.
-  public let fileURL: URL
+  public var fileURL: URL { URL(fileURLWithPath: handle.opener.path, isDirectory: false) }
 
   let handle: RingHandle
   @usableFromInline let coder: Coder<Message>
@@ -52,6 +53,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   let watch = LogWatch()
   let syncer = LogSyncer()
   let queues = QueueRegistry()
+  let isDestroyed = Atomic(false)
   /// Why a log that was asked to write cannot: the file has other limits.
   package let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.
@@ -94,7 +96,6 @@ public final class MessageLog<Message: Sendable>: Sendable {
       path, options, onMismatch: configuration.onMismatch, mismatch: &mismatch)
     self.mismatch = mismatch
     self.isReader = mismatch != nil
-    self.fileURL = URL(fileURLWithPath: path, isDirectory: false)
     self.coder = coder
     self.durability = configuration.durability
   }
@@ -124,7 +125,6 @@ public final class MessageLog<Message: Sendable>: Sendable {
       options: RingOptions(readOnly: true, existing: true, contentFormat: coder.format))
     self.mismatch = nil
     self.isReader = true
-    self.fileURL = URL(fileURLWithPath: path, isDirectory: false)
     self.coder = coder
     self.durability = .process
   }

@@ -238,15 +238,22 @@ import Testing
   @Test func aLogInAnothersPlaceIsNotDestroyed() throws {
     let log = try fixture.open(holding: 10)
     try log.append(text(1))
+    let queue = try log.queue(named: "work")
     let moved = fixture.directory.file("moved")
     try FileManager.default.moveItem(at: fixture.url, to: moved)
     #expect(errorCode { try log.destroy() } == .replaced)
     try Data("mine".utf8).write(to: fixture.url)
     #expect(errorCode { try log.destroy() } == .replaced)
     #expect(try Data(contentsOf: fixture.url) == Data("mine".utf8))
+    #expect(try queue.poll(leaseFor: .seconds(1))?.message == text(1))
     #expect(try log.append(text(2)) == 2)
     #expect(errorCode { try log.suspend() } == .replaced)
     #expect(errorCode { try log.destroy() } == .suspended)
+    let closed = try LogFixture()
+    let other = try closed.open(holding: 10)
+    try other.close()
+    #expect(errorCode { try other.destroy() } == .closed)
+    #expect(try closed.directory.names == ["log.larder"])
   }
 
   // MARK: - Figures

@@ -15,11 +15,8 @@ final class RingOpener: Sendable {
 
   init(path: String, options: RingOptions) throws(LarderError) {
     try RingHandle.validate(path: path)
-    var whole: UnsafeMutablePointer<CChar>?
     // Where it cannot be told, the path as it is opens the file, or says why not.
-    let status = larder_os_absolute_path(path, &whole)
-    defer { free(whole) }
-    self.path = status == LARDER_OK ? whole.map { String(cString: $0) } ?? path : path
+    self.path = (try? DiskFolder.absolute(path)) ?? path
     self.options = options
   }
 
