@@ -584,8 +584,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *rin
 /** Verifies everything in the ring: header, backup, state, cursors, every record's length, number
     and checksum, and that counters agree with the records. Blocks appends meanwhile. `intact` is
     what reading finds. A handle that only reads also reports what its open found to be missing
-    before and behind; a writer's open has put that into the file's counters, and what is left is
-    sound but for the holes.
+    before and behind, unless a power cut can have taken that before it was synced, which is no
+    damage: see larder_ring_recovery. A writer's open has put it into the file's counters, and what
+    is left is sound but for the holes.
     @param report receives what was found, also on failure.
     @return LARDER_OK; LARDER_EDAMAGED; LARDER_EREPLACED, and nothing was verified; LARDER_ECLOSED,
             LARDER_EFORKED. O(capacity). */

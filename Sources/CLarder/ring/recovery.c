@@ -700,10 +700,13 @@ static size_t count_left_over(const ring_header *header, const recovery_case *kn
     if (known->trust == RECOVERY_POWER_CUT || is_older ||
         oldest != LOAD(header->state.oldest_copy) || oldest >= end || end - oldest > lap)
         return 0;
-    for (size_t at = 0; at + 1 < runs->count; at++) {
+    uint64_t before = 0;
+    for (size_t at = 0; at < runs->count; at++) {
+        // Where the header has it, the oldest record is damaged: else the header does not know.
+        if (runs->items[at].start <= oldest % lap && oldest % lap < runs->items[at].end) return 0;
         uint64_t here = (runs->items[at].start + lap - oldest % lap) % lap;
-        uint64_t next = (runs->items[at + 1].start + lap - oldest % lap) % lap;
-        if (here > next) count = at + 1;
+        if (before > here) count = at;
+        before = here;
     }
     return count;
 }

@@ -112,6 +112,9 @@ extension MessageLog {
   /// Verifies the whole file: header, state, consumers, and every message's
   /// length, number and checksum.
   ///
+  /// What a power cut took before it was synced is no damage: ``recovery`` tells of that, and so
+  /// does `larder log verify`.
+  ///
   /// - Returns: What was found; damage is not an error here.
   /// - Throws: `.replaced` if the file was deleted or another one has its name; `.closed`,
   ///   `.io`.
