@@ -45,7 +45,10 @@
     fileprivate mutating func read(_ config: ConfigReader) throws {
       set(&inlineThreshold, try config.cost("inlineThreshold"))
       set(&autoTrimInterval, try config.duration(forKey: "autoTrimInterval"))
-      set(&checkpointInterval, try config.duration(forKey: "checkpointInterval"))
+      set(
+        &checkpointInterval,
+        try config.duration(forKey: "checkpointInterval")
+          ?? config.duration(forKey: "flushInterval"))
       set(&syncInterval, try config.duration(forKey: "syncInterval"))
       set(&journalCapacity, try config.bytes("journalCapacity"))
       set(&durability, try config.durability("durability"))
@@ -55,7 +58,8 @@
   }
 
   extension DiskCacheConfiguration {
-    /// Reads a configuration; what is missing keeps its default.
+    /// Reads a configuration; what is missing keeps its default. `costLimit` and `flushInterval`, as
+    /// the version before had it, are read for `sizeLimit` and `checkpointInterval`.
     ///
     /// | key | what |
     /// |---|---|
@@ -75,7 +79,7 @@
       try store.read(config)
       if let name = config.string(forKey: "name") { self.name = name }
       set(&countLimit, try config.count("countLimit"))
-      set(&sizeLimit, try config.size(forKey: "sizeLimit"))
+      set(&sizeLimit, try config.size("sizeLimit", once: "costLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
       set(&expiration, try config.expiration("expiration"))
       set(&keepsExpired, try config.duration(forKey: "keepsExpired"))
@@ -99,7 +103,7 @@
     ///
     /// ```swift
     /// let users = try Cache<Int, User>(
-    ///   path: path, configuration: .init(config: config.scoped(to: "users")))
+    ///   at: .path(path), configuration: .init(config: config.scoped(to: "users")))
     /// ```
     ///
     /// - Parameter config: Where the keys are.
@@ -125,7 +129,8 @@
   }
 
   extension EntryCacheConfiguration {
-    /// Reads a configuration; what is missing keeps its default.
+    /// Reads a configuration; what is missing keeps its default. `byteLimit` and `flushInterval`, as
+    /// the version before had it, are read for `sizeLimit` and `checkpointInterval`.
     ///
     /// | key | what |
     /// |---|---|
@@ -145,7 +150,7 @@
       self.init()
       try store.read(config)
       set(&countLimit, try config.count("countLimit"))
-      set(&sizeLimit, try config.size(forKey: "sizeLimit"))
+      set(&sizeLimit, try config.size("sizeLimit", once: "byteLimit"))
       set(&freeDiskSpaceLimit, try config.bytes("freeDiskSpaceLimit"))
       set(&expiration, try config.expiration("expiration"))
       set(

@@ -19,6 +19,11 @@
       try bytes(key).map { DataSize(bytes: Int(clamping: $0)) }
     }
 
+    /// The same, also under the key of the version before.
+    func size(_ key: ConfigKey, once earlier: ConfigKey) throws -> DataSize? {
+      try size(forKey: key) ?? size(forKey: earlier)
+    }
+
     func bytes(_ key: ConfigKey) throws -> UInt64? {
       let expected = "a size, such as 64MiB, 1GB or 4096"
       if let text = string(forKey: key) {

@@ -6,7 +6,8 @@
   public import LarderLogging
 
   extension LogDestinationConfiguration {
-    /// Reads a configuration; what is missing keeps its default.
+    /// Reads a configuration; what is missing keeps its default. `maximumBytes`, as the version
+    /// before had it, is read for `capacity`.
     ///
     /// | key | what |
     /// |---|---|
@@ -21,7 +22,7 @@
     public init(config: ConfigReader) throws {
       self.init()
       try log.read(config)
-      set(&capacity, try config.size(forKey: "capacity"))
+      set(&capacity, try config.size("capacity", once: "maximumBytes"))
       set(&whenFull, try MessageLogConfiguration.whenFull(from: config))
       set(&criticalDurability, try config.durability("criticalDurability"))
     }

@@ -52,8 +52,7 @@
     var configuration = LogDestinationConfiguration()
     configuration.criticalDurability = .power
     let destination = try LogDestination(
-      at: .path(folder).appendingPathComponent("log"),
-      configuration: configuration)
+      at: .path(folder + "/log"), configuration: configuration)
     let logger = Logger(label: "main") { MessageLogHandler(label: $0, destination: destination) }
     say("begin")
     for call in 1...100 {

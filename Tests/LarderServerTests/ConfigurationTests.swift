@@ -91,6 +91,19 @@
       #endif
     }
 
+    @Test func keysOfTheVersionBeforeAreRead() throws {
+      let config = reader([
+        "costLimit": "1GiB", "byteLimit": "2GiB", "maximumBytes": "3GiB", "flushInterval": "7s",
+      ])
+      let disk = try DiskCacheConfiguration<Int, Int>(config: config)
+      #expect(disk.sizeLimit == 1.gigabytes && disk.checkpointInterval == .seconds(7))
+      let entries = try EntryCacheConfiguration(config: config)
+      #expect(entries.sizeLimit == 2.gigabytes && entries.checkpointInterval == .seconds(7))
+      #if Logging
+        #expect(try LogDestinationConfiguration(config: config).capacity == 3.gigabytes)
+      #endif
+    }
+
     @Test func theEnvironmentIsText() throws {
       let provider = EnvironmentVariablesProvider(environmentVariables: [
         "PAGES_COUNT_LIMIT": "1000", "PAGES_SIZE_LIMIT": "4096", "PAGES_TRACKS_USE": "true",

@@ -39,8 +39,8 @@
     @Test func nonsenseInTheEnvironmentStopsTheServer() throws {
       let directory = try TemporaryDirectory()
       let server = try ServerProcess(
-        ["serve", directory.url.path], environment: ["USERS_DISK_COST_LIMIT": "plenty"])
-      #expect(server.readLine() == nil)
+        ["serve", directory.url.path], environment: ["USERS_DISK_SIZE_LIMIT": "plenty"])
+      try #require(server.readLine() == nil)
       #expect(server.wait() != 0)
     }
   }
