@@ -359,6 +359,8 @@ STORE_SALVAGES_OLD_AGES) in_file CLarderStore/repair/salvage.c \
     's/!search->has_tree || larder_record_read/search->has_tree || larder_record_read/' ;;
 STORE_RENEWS_LATE) in_file CLarderStore/read/get.c \
     's/    record_renew(entry, touched);//' ;;
+STORE_LISTS_OLD_ENDS) in_file CLarderStore/read/get.c \
+    's/return touched > known ? .*/return known;/' ;;
 STORE_FORGETS_RENEWALS) in_file CLarderStore/checkpoint/apply.c \
     's/    if (record_is_renewable(entry)) record_renew(.*//' ;;
 STORE_RENEWS_ANY) in_file CLarderStore/read/get.c \

@@ -178,7 +178,7 @@ static bool leaves(apply_txn *apply, larder_bytes stored) {
     larder_environment_search_touches(apply->environment, hash, 0, &read_until);
     if (__atomic_load_n(&index->waiting.count, __ATOMIC_SEQ_CST) != 0) {
         pthread_mutex_lock(&apply->store->pending.lock);
-        larder_touch_buffer_search(&index->waiting, hash, 0, &read_until);
+        larder_touch_buffer_find(&index->waiting, hash, 0, &read_until);
         pthread_mutex_unlock(&apply->store->pending.lock);
     }
     if (read_until == INT64_MIN) return true;

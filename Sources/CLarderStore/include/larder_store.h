@@ -503,7 +503,8 @@ typedef struct larder_store_entry {
     /** The version: grows with every write to the store. */
     uint64_t sequence;
     int64_t written_ns;
-    /** When it expires by its own times; LARDER_STORE_NEVER for never. */
+    /** When it expires by its own times and the last read, this one too where it counts;
+        LARDER_STORE_NEVER for never. A handle that only reads knows of reads by checkpoints. */
     int64_t expires_ns;
     /** As stored; LARDER_STORE_NEVER for none. */
     int64_t idle_ns;

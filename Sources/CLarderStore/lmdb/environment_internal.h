@@ -157,8 +157,11 @@ static inline place *place_at(environment *env, uint32_t index) {
 /** The place behind `before`, the first one behind NULL; NULL behind the last. */
 static inline place *place_next(environment *env, const place *before) {
     place *found = NULL;
-    for (uint32_t i = before ? before->index + 1 : 0; i < PLACES_MAX && !found; i++)
-        found = place_at(env, i);
+    for (uint32_t i = before ? before->index + 1 : 0; i < PLACES_MAX && !found;) {
+        bool has_chunk = atomic_load_explicit(&env->chunks[i / PLACES_CHUNK], memory_order_acquire);
+        if (has_chunk) found = place_at(env, i++);
+        else i += PLACES_CHUNK - i % PLACES_CHUNK;
+    }
     return found;
 }
 

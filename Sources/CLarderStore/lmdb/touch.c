@@ -30,8 +30,6 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
         uint32_t count = __atomic_load_n(&touches->count, __ATOMIC_ACQUIRE);
         const uint16_t *slots = __atomic_load_n(&touches->slots, __ATOMIC_ACQUIRE);
         latest = *deadline_ns;
-        for (uint32_t i = 0; slots == NULL && i < count; i++)
-            look_at(&touches->touches[i], hash, sequence, &latest);
         for (uint64_t at = hash; slots != NULL && count > 0; at++) {
             uint16_t number = __atomic_load_n(&slots[at % TOUCH_SLOTS], __ATOMIC_SEQ_CST);
             if (number == 0) break;
@@ -41,11 +39,49 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
     *deadline_ns = latest;
 }
 
+/** Has the table lead to all that there is.
+    @return whether there is one: a few, and where there is no memory, are looked at one by one. */
+static bool touch_buffer_index(touch_buffer *touches) {
+    enum { FEW = 16 };
+    if (touches->count <= FEW) return false;
+    if (touches->count > touches->found_room / 2) {
+        uint32_t room = 4 * FEW;
+        while (touches->count > room / 4) room *= 2;
+        uint32_t *found = calloc(room, sizeof *found);
+        if (found == NULL) return false;
+        free(touches->found);
+        touches->found = found;
+        touches->found_room = room;
+        touches->found_count = 0;
+    }
+    while (touches->found_count < touches->count) {
+        uint64_t at = touches->touches[touches->found_count++].hash;
+        while (touches->found[at % touches->found_room] != 0) at++;
+        touches->found[at % touches->found_room] = touches->found_count;
+    }
+    return true;
+}
+
+void larder_touch_buffer_find(touch_buffer *touches, uint64_t hash, uint64_t sequence,
+                              int64_t *deadline_ns) {
+    if (!touch_buffer_index(touches)) {
+        for (uint32_t i = 0; i < touches->count; i++)
+            look_at(&touches->touches[i], hash, sequence, deadline_ns);
+        return;
+    }
+    uint32_t number;
+    for (uint64_t at = hash; (number = touches->found[at % touches->found_room]) != 0; at++)
+        look_at(&touches->touches[number - 1], hash, sequence, deadline_ns);
+}
+
 static void touch_buffer_empty(touch_buffer *touches) {
     __atomic_store_n(&touches->count, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&touches->emptied, touches->emptied + 1, __ATOMIC_RELEASE);
     for (uint32_t at = 0; touches->slots != NULL && at < TOUCH_SLOTS; at++)
         __atomic_store_n(&touches->slots[at], 0, __ATOMIC_RELAXED);
+    free(touches->found);
+    touches->found = NULL;
+    touches->found_count = touches->found_room = 0;
     touches->used_bytes = 0;
     touches->dropped = 0;
 }

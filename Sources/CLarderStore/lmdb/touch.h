@@ -44,23 +44,31 @@ typedef struct touch_buffer {
     uint64_t emptied;
     uint64_t dropped;
     /** A slot's has TOUCH_MAX_COUNT of them, and the numbers of those in a table by hash, from 1
-        on: allocated with the first, and never moved. Without a table a search looks at each. */
+        on: allocated with the first, and never moved. */
     touch *touches;
     uint16_t *slots;
     uint8_t *bytes;
+    /** Of a buffer that grows: the same for its first `found_count`, as the last search needed it;
+        `found_room` is a power of two. */
+    uint32_t *found;
+    uint32_t found_count, found_room;
 } touch_buffer;
 
 /** The place of the key in the table, or the empty one that it would get. */
 uint16_t *larder_touch_buffer_slot(const touch_buffer *touches, uint64_t hash, larder_bytes stored);
 
 /** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
-    `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */
+    `sequence`; `hash` is of the stored key. The buffer may be of a place in use. O(1). */
 void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                                 int64_t *deadline_ns);
+/** The same in a buffer that grows, which nobody else uses meanwhile. O(1), but for what was added
+    since the last search. */
+void larder_touch_buffer_find(touch_buffer *touches, uint64_t hash, uint64_t sequence,
+                              int64_t *deadline_ns);
 /** Frees what it has; the caller owns it. */
 void larder_touch_buffer_free(touch_buffer *touches);
-/** Copies what is in `from` behind what is in `to`, which grows and has no table. What finds no
-    memory is dropped. */
+/** Copies what is in `from` behind what is in `to`, which grows. What finds no memory is
+    dropped. */
 void larder_touch_buffer_append(const touch_buffer *from, touch_buffer *to);
 /** Moves what is in `from` behind what is in `to`, which grows; the caller owns both. What finds
     no memory is dropped. */

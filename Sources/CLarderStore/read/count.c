@@ -43,8 +43,8 @@ static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row,
     if (!status) status = larder_record_read(row->record, true, &entry);
     if (!status)
         *is_expired = larder_store_is_expired(
-            cursor->store, cursor->place, &entry,
-            larder_store_deadline(cursor->store, cursor->place, &entry, false), false);
+            cursor->store, &entry,
+            larder_store_deadline(cursor->store, cursor->place, &entry, false));
     return status;
 }
 

@@ -155,7 +155,7 @@ static bool is_alive(const larder_store_cursor *cursor, record *entry, int64_t *
     }
     *deadline = larder_store_deadline(store, cursor->place, entry, false);
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
-           !larder_store_is_expired(store, cursor->place, entry, *deadline, false);
+           !larder_store_is_expired(store, entry, *deadline);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */

@@ -23,8 +23,8 @@ static void search_touches(larder_store *store, const snapshot *seen, const reco
         __atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) == 0)
         return;
     if (!is_locked) pthread_mutex_lock(&store->pending.lock);
-    larder_touch_buffer_search(&store->index.waiting, hash, entry->sequence, deadline_ns);
-    larder_touch_buffer_search(&store->index.folding, hash, entry->sequence, deadline_ns);
+    larder_touch_buffer_find(&store->index.waiting, hash, entry->sequence, deadline_ns);
+    larder_touch_buffer_find(&store->index.folding, hash, entry->sequence, deadline_ns);
     if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
 }
 
@@ -41,39 +41,29 @@ int64_t larder_idle_deadline(const snapshot *seen, const record *entry) {
     return later_by(entry->written_ns, entry->idle_ns);
 }
 
+/** The same without the reads that the tree does not know of. */
+static int64_t known_deadline(const snapshot *seen, record *entry) {
+    if ((entry->flags & RECORD_IDLES) == 0) return entry->expires_ns;
+    int64_t idle = larder_idle_deadline(seen, entry);
+    if (!record_is_renewable(entry)) return earlier(entry->expires_ns, idle);
+    record_renew(entry, idle);
+    return entry->expires_ns;
+}
+
 int64_t larder_store_deadline(larder_store *store, const snapshot *seen, record *entry,
                               bool is_locked) {
-    if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
-    int64_t deadline = entry->expires_ns;
-    if ((entry->flags & RECORD_IDLES) == 0) return deadline;
-    int64_t idle = larder_idle_deadline(seen, entry);
-    if (!record_is_renewable(entry)) return earlier(deadline, idle);
-    record_renew(entry, idle);
-    int64_t touched = INT64_MIN;
-    if (!store_is_read_only(store)) search_touches(store, seen, entry, is_locked, &touched);
+    int64_t known = known_deadline(seen, entry), touched = INT64_MIN;
+    if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return known;
+    search_touches(store, seen, entry, is_locked, &touched);
+    if (!record_is_renewable(entry))
+        return touched > known ? earlier(entry->expires_ns, touched) : known;
     record_renew(entry, touched);
     return entry->expires_ns;
 }
 
-/** Whether it has expired, by `deadline` and the store's limits of age and end. */
-static bool is_expired(const store_expiry *expiry, const record *entry, int64_t deadline) {
-    int64_t due = expiry_due(expiry, entry, deadline);
-    return due != LARDER_STORE_NEVER && due <= expiry_now(expiry);
-}
-
-/** Whether it has expired although it may have been read since the last checkpoint. Waits for
-    nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in. Only
-    if a checkpoint has ended since the caller took its place, an entry that was read may seem to
-    have expired. */
-bool larder_store_is_expired(larder_store *store, const snapshot *seen, const record *entry,
-                             int64_t deadline, bool is_locked) {
-    if (!is_expired(&store->expiry, entry, deadline)) return false;
-    if (idle_of_reads(entry->idle_ns) == LARDER_STORE_NEVER || store_is_read_only(store))
-        return true;
-    int64_t read_until = INT64_MIN;
-    search_touches(store, seen, entry, is_locked, &read_until);
-    if (read_until == INT64_MIN) return true;
-    return is_expired(&store->expiry, entry, earlier(entry->expires_ns, read_until));
+bool larder_store_is_expired(const larder_store *store, const record *entry, int64_t deadline) {
+    int64_t due = expiry_due(&store->expiry, entry, deadline);
+    return due != LARDER_STORE_NEVER && due <= expiry_now(&store->expiry);
 }
 
 // Records -----------------------------------------------------------------------------------------
@@ -222,13 +212,21 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     // Two long keys can have one hash; then the one that is not there is a miss.
     if (compare_bytes(parts.key, key) != 0)
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
-    int64_t deadline = larder_store_deadline(store, found->seen, &parts, false);
+    const bool is_use = (flags & LARDER_STORE_PEEK) == 0;
+    const bool idles = idle_of_reads(parts.idle_ns) != LARDER_STORE_NEVER;
+    // A use moves the end itself: what others have moved it to matters only if it were over.
+    const bool is_quick = is_use && idles;
+    int64_t deadline = is_quick ? known_deadline(found->seen, &parts)
+                                : larder_store_deadline(store, found->seen, &parts, false);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
-        larder_store_is_expired(store, found->seen, &parts, deadline, false))
+        larder_store_is_expired(store, &parts, deadline) &&
+        (!is_quick || larder_store_is_expired(
+                          store, &parts, larder_store_deadline(store, found->seen, &parts, false))))
         return LARDER_ENOTFOUND;
-    if ((flags & LARDER_STORE_PEEK) == 0 && note_read(store, found->seen, key, parts.idle_ns) &&
-        found->is_in_tree)
+    if (is_use && note_read(store, found->seen, key, parts.idle_ns) && found->is_in_tree)
         return LARDER_ENOTFOUND;
+    if (is_quick && !store_is_read_only(store))
+        deadline = earlier(parts.expires_ns, later_by(expiry_now(&store->expiry), parts.idle_ns));
     larder_store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
     entry->lease = found->seen;
     return LARDER_OK;
@@ -358,8 +356,8 @@ larder_status larder_store_version(larder_store *store, larder_bytes key, uint64
     record parts;
     if (!status) status = larder_record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
-        !larder_store_is_expired(store, found.seen, &parts,
-                                 larder_store_deadline(store, found.seen, &parts, true), true))
+        !larder_store_is_expired(store, &parts,
+                                 larder_store_deadline(store, found.seen, &parts, true)))
         *sequence = parts.sequence;
     larder_environment_release(store->index.environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;

@@ -17,16 +17,15 @@ typedef struct feed_place {
 /** Until when the entry lives for its last read that the tree knows of; of one that can be renewed,
     when that was done. Of an entry with RECORD_IDLES. */
 int64_t larder_idle_deadline(const snapshot *place, const record *entry);
-/** When the entry expires, by its own times and the last read that was folded in or is in no
-    reader's buffer; not by the store's limits. The times of one that was renewed are moved to that.
+/** When the entry expires, by its own times and the last read, not by the store's limits. The times
+    of one that was renewed are moved to that. A handle that only reads knows the reads that a
+    checkpoint has folded in. Only if a checkpoint has ended since the caller took its place, a read
+    may be missed. Waits for nobody, and takes `lock` only while a checkpoint folds reads in.
     @param is_locked the caller has `lock`. */
 int64_t larder_store_deadline(larder_store *store, const snapshot *place, record *entry,
                               bool is_locked);
-/** Whether an entry of `place` has expired, by `deadline` and the store's limits of age and end.
-    One with an idle time may have been read since, which was not folded in.
-    @param is_locked the caller has `lock`. */
-bool larder_store_is_expired(larder_store *store, const snapshot *place, const record *entry,
-                             int64_t deadline, bool is_locked);
+/** Whether an entry has expired, by `deadline` and the store's limits of age and end. */
+bool larder_store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
 LARDER_MUST_CHECK larder_status larder_store_version(larder_store *store, larder_bytes key,
                                                      uint64_t *sequence);

@@ -17,8 +17,8 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
   public let version: UInt64
   /// When it was written.
   public let written: Date
-  /// When it expires, if it is not used again; nil for never. An end that is counted from the last
-  /// use does not know of uses since the last checkpoint.
+  /// When it expires, if it is not used again; nil for never. A cache that was opened for reading
+  /// only does not know of uses since the last checkpoint.
   public let expires: Date?
   /// What was stored with the value; nil if there is nothing.
   public let extendedData: Data?

@@ -16,8 +16,8 @@ public struct EntryInfo<Key: Sendable>: Sendable {
   public let version: UInt64
   /// When the entry was written.
   public let written: Date
-  /// When it expires, if it is not used again; nil for never. An end that is counted from the last
-  /// use does not know of uses since the last checkpoint.
+  /// When it expires, if it is not used again; nil for never. A cache that was opened for reading
+  /// only does not know of uses since the last checkpoint.
   public let expires: Date?
 
   /// The bytes of all values.

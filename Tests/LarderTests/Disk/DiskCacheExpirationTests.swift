@@ -248,4 +248,25 @@ struct DiskCacheExpirationTests {
     #expect(try cache.infos().map(\.expires) == [now + 60, now + 5, nil])
     #expect(try cache.infos().allSatisfy { $0.written == now })
   }
+
+  /// Whether or not a checkpoint has folded the read into the index.
+  @Test func theEndThatIsToldCountsFromTheLastRead() throws {
+    let cache = try place.openText { $0.expiration = .afterAccess(.seconds(10)) }
+    try cache.fill(1...3)
+    try cache.checkpoint()
+    let written = clock.date
+    clock.advance(8)
+    #expect(try cache.value(forKey: 2) != nil)
+    for _ in 0..<2 {
+      #expect(try cache.info(forKey: 2)?.expires == written + 18)
+      #expect(try cache.infos().map(\.expires) == [written + 10, written + 18, written + 10])
+      try cache.checkpoint()
+    }
+    try cache.set("four", forKey: 4)
+    clock.advance(1)
+    #expect(try cache.value(forKey: 4) == "four")
+    let end = clock.date + 2
+    #expect(try cache.removeAll { ($0.expires ?? end) < end } == 2)
+    #expect(try cache.keys() == [2, 4])
+  }
 }

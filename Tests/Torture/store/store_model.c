@@ -389,16 +389,20 @@ static bool run_batch(model *self) {
 
 // Reading -----------------------------------------------------------------------------------------
 
-static bool is_right(model *self, uint32_t key, const larder_store_entry *entry, bool with_value) {
+static bool is_right(model *self, uint32_t key, const larder_store_entry *entry, uint32_t flags) {
     const model_entry *wanted = &self->entries[key];
+    const bool with_value = (flags & LARDER_STORE_WITHOUT_VALUE) == 0;
+    const bool idles = wanted->idle != LARDER_STORE_RENEWABLE;
+    const int64_t idle = idles ? later(wanted->used, wanted->idle) : LARDER_STORE_NEVER;
+    const int64_t expires = idle < wanted->expires ? idle : wanted->expires;
     larder_bytes name = key_of(key);
     bool value = with_value ? book_matches(self->book, wanted->salt, entry)
                             : entry->value.length == 0 &&
                                   entry->value_bytes == book_value_length(self->book, wanted->salt);
     bool times = entry->written_ns == wanted->written && entry->idle_ns == wanted->idle &&
                  entry->refresh_ns == wanted->refresh &&
-                 ((wanted->idle != LARDER_STORE_RENEWABLE && wanted->idle != LARDER_STORE_NEVER) ||
-                  entry->expires_ns == wanted->expires) &&
+                 (entry->expires_ns == expires ||
+                  (idle != LARDER_STORE_NEVER && (flags & LARDER_STORE_WITHOUT_EXPIRY) != 0)) &&
                  ((entry->flags & LARDER_STORE_ENTRY_OWN_TIMES) != 0) == wanted->own_times;
     return EXPECT(self->run,
                   compare_bytes_of(entry->key, name) == 0 && value && times &&
@@ -520,14 +524,14 @@ static bool get_one(model *self) {
     }
     larder_store_entry entry;
     larder_status status = larder_store_get(self->store, key_of(key), flags, &entry);
+    if (wanted && (flags & LARDER_STORE_PEEK) == 0) {
+        note_read(self, key);
+    }
     bool good = EXPECT(self->run, status == (wanted ? LARDER_OK : LARDER_ENOTFOUND),
                        "key %u is %s: get with flags %u gave %d", key,
                        wanted ? "there" : "not there", flags, status) &&
-                (!wanted || is_right(self, key, &entry, (flags & LARDER_STORE_WITHOUT_VALUE) == 0));
+                (!wanted || is_right(self, key, &entry, flags));
     larder_store_release(&entry);
-    if (good && wanted && (flags & LARDER_STORE_PEEK) == 0) {
-        note_read(self, key);
-    }
     return good;
 }
 
@@ -688,12 +692,11 @@ static bool go_over(model *self) {
     larder_status status;
     bool good = true;
     while (good && (status = larder_store_cursor_next(cursor, &entry)) == LARDER_OK) {
-        good =
-            EXPECT(self->run,
-                   at < count && compare_bytes_of(entry.key, key_of(wanted[at].key)) == 0,
-                   "a cursor in order %d, flags %x, has another entry at %zu of %zu",
-                   (int)query.order, query.flags, at, count) &&
-            is_right(self, wanted[at].key, &entry, (query.flags & LARDER_STORE_WITHOUT_VALUE) == 0);
+        good = EXPECT(self->run,
+                      at < count && compare_bytes_of(entry.key, key_of(wanted[at].key)) == 0,
+                      "a cursor in order %d, flags %x, has another entry at %zu of %zu",
+                      (int)query.order, query.flags, at, count) &&
+               is_right(self, wanted[at].key, &entry, query.flags);
         at++;
     }
     larder_store_cursor_close(cursor);

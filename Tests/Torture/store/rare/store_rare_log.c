@@ -1498,22 +1498,37 @@ static void empty_meanwhile(int signal_number) {
     those that were emptied meanwhile none. */
 static void noted_reads(torture *run, void *context) {
     (void)context;
-    touch touches[] = {{.at = {.sequence = 5}, .deadline_ns = 200, .hash = 7},
-                       {.at = {.sequence = 5}, .deadline_ns = 100, .hash = 7}};
-    const touch_buffer buffer = {.count = 2, .touches = touches};
+    enum { MANY = 200 };
+    touch touches[MANY] = {{.at = {.sequence = 5}, .deadline_ns = 200, .hash = 7},
+                           {.at = {.sequence = 5}, .deadline_ns = 100, .hash = 7}};
+    touch_buffer buffer = {.count = 2, .touches = touches};
     int64_t deadline = 50;
     torture_trial(run);
-    larder_touch_buffer_search(&buffer, 7, 5, &deadline);
+    larder_touch_buffer_find(&buffer, 7, 5, &deadline);
     EXPECT(run, deadline == 200, "a deadline at %lld", (long long)deadline);
+    // Of many, which a table leads to, as they come.
+    for (uint32_t i = 2; i < MANY; i++) {
+        touches[i] = (touch){.at = {.sequence = 5}, .deadline_ns = 200 + i, .hash = 7 + i % 150};
+        buffer.count = i + 1;
+        deadline = 50;
+        larder_touch_buffer_find(&buffer, 7 + i % 150, 5, &deadline);
+        EXPECT(run, deadline == 200 + i, "a deadline at %lld", (long long)deadline);
+    }
+    deadline = 50;
+    larder_touch_buffer_find(&buffer, 7, 6, &deadline);
+    larder_touch_buffer_find(&buffer, 6, 5, &deadline);
+    EXPECT(run, deadline == 50, "a deadline at %lld", (long long)deadline);
+    free(buffer.found);
     // Emptied during the search, which then begins anew.
     searched_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    searched = (touch_buffer){.count = 2};
+    static uint16_t slots[TOUCH_SLOTS] = {[7] = 1, [8] = 2};
+    searched = (touch_buffer){.count = 2, .slots = slots};
     searched.touches =
         mmap(NULL, searched_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!EXPECT(run, searched.touches != MAP_FAILED, "no page")) {
         return;
     }
-    memcpy(searched.touches, touches, sizeof touches);
+    memcpy(searched.touches, touches, 2 * sizeof *touches);
     (void)signal(SIGSEGV, empty_meanwhile);
     (void)signal(SIGBUS, empty_meanwhile);
     EXPECT(run, mprotect(searched.touches, searched_bytes, PROT_NONE) == 0, "no trap");
