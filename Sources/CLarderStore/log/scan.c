@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "log/scan.h"
 
+#include "larder_os_array.h"
+
 /** Whether a write with this number, or a RECORD_NEXT behind it, comes here. */
 static bool is_in_turn(const log_scan *scan, const record *found) {
     uint64_t expected = scan->sequence + (found->kind == RECORD_NEXT ? 0 : 1);
@@ -166,24 +168,54 @@ static void look_into(next_search *search, const segment *found) {
     search->next = (location){found->number, place};
 }
 
-static int look_at_segment(void *context, const char *name) {
-    next_search *search = context;
-    uint32_t number;
+/** Looks into a segment of the folder.
+    @return whether none behind it comes earlier in the log: its head says which one it is. */
+static bool look_at_segment(next_search *search, uint32_t number) {
     segment *found;
-    if (!larder_segment_number_of(name, &number) || number <= search->scan->at.segment ||
-        larder_log_peek(search->scan->log, number, &found) != LARDER_OK)
-        return 0;
+    if (larder_log_peek(search->scan->log, number, &found) != LARDER_OK) return false;
     look_into(search, found);
+    bool is_next = search->next.segment == number && found->kind == SEGMENT_WRITTEN;
     larder_segment_close(found);
-    return 0;
+    return is_next;
+}
+
+/** Numbers of segments behind the place of a scan. */
+typedef struct later_segments {
+    uint32_t *numbers;
+    size_t count, capacity;
+    uint32_t after;
+} later_segments;
+
+static int add_segment(void *context, const char *name) {
+    later_segments *later = context;
+    uint32_t number;
+    if (!larder_segment_number_of(name, &number) || number <= later->after) return 0;
+    larder_status status = larder_os_array_reserve(&later->numbers, later->count, &later->capacity,
+                                                   sizeof *later->numbers);
+    if (!status) later->numbers[later->count++] = number;
+    return status;
+}
+
+static int compare_numbers(const void *left, const void *right) {
+    uint32_t a, b;
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    return a < b ? -1 : a > b;
 }
 
 /** Where the log goes on behind a segment whose end is damaged or missing: in the one that begins
-    with the least sequence of those that come later. */
+    with the least sequence of those that come later. They are looked at in their order: where many
+    are missing, this is done for each. */
 static bool find_next(const log_scan *scan, location *out) {
     next_search search = {.scan = scan, .least = UINT64_MAX};
+    later_segments later = {.after = scan->at.segment};
     if (larder_log_enter(scan->log) != LARDER_OK) return false;
-    larder_status status = larder_os_folder_list_in(scan->log->folder, look_at_segment, &search);
+    larder_status status = larder_os_folder_list_in(scan->log->folder, add_segment, &later);
+    if (!status && later.count > 1)
+        qsort(later.numbers, later.count, sizeof *later.numbers, compare_numbers);
+    for (size_t i = 0; i < later.count && !status; i++)
+        if (look_at_segment(&search, later.numbers[i])) break;
+    free(later.numbers);
     larder_log_leave(scan->log);
     *out = search.next;
     return !status && search.next.segment != 0;
