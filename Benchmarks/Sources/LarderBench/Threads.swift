@@ -38,6 +38,20 @@ extension Bench {
   }
 }
 
+/// Runs an asynchronous closure and waits for it.
+func wait<R: Sendable>(for body: @escaping @Sendable () async throws -> R) throws -> R {
+  let done = DispatchSemaphore(value: 0)
+  nonisolated(unsafe) var result: Result<R, any Error>?
+  Task.detached {
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    done.signal()
+  }
+  done.wait()
+  // It is signalled behind a result only.
+  guard let result else { throw CancellationError() }
+  return try result.get()
+}
+
 /// Where threads wait until all are there, and note when they ran.
 private final class StartingLine: Sendable {
   private let ready = Atomic<Int>(0)

@@ -538,11 +538,14 @@ enum {
     /** Omit the value. */
     LARDER_STORE_WITHOUT_VALUE = 1u << 1,
     /** Also find expired entries that were not removed yet. */
-    LARDER_STORE_EXPIRED_TOO = 1u << 2
+    LARDER_STORE_EXPIRED_TOO = 1u << 2,
+    /** Wait for no device, no lock and no other process. */
+    LARDER_STORE_NO_WAIT = 1u << 14
 };
 
 /** Looks an entry up. Checksums are verified.
-    @param flags LARDER_STORE_PEEK, LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO, or-ed.
+    @param flags LARDER_STORE_PEEK, LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO,
+           LARDER_STORE_NO_WAIT, or-ed.
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
     @return LARDER_OK; LARDER_EINVALID for an unknown flag; LARDER_ENOTFOUND if there is none or it
@@ -553,6 +556,9 @@ enum {
             processes, are held by entries and cursors: release some.
             LARDER_EBUSY: the handle only reads and has no slot, see LARDER_STORE_READ_ONLY, and a
             writer was faster sixteen times.
+            EAGAIN, with LARDER_STORE_NO_WAIT: the answer may have to be waited for, or the entry is
+            longer than 16 KiB, or the handle only reads. Nothing was counted; a thread that may
+            wait calls again without the flag.
     O(log entries + bytes), the latter for the checksum. Writes nothing. Holds a reader slot until
     it is released, and with it the pages and segments of the snapshot that it was read from:
     release soon. */

@@ -54,6 +54,8 @@ typedef struct tree {
     /** Where the last LARDER_EDAMAGED was, in bytes from the file's start. Only a hint for people:
         threads may overwrite each other's. */
     uint64_t *damage_offset;
+    /** Pages that are not in memory are not read: then larder_tree_find gives EAGAIN. */
+    bool waits_for_none;
     /** A leaf behind whose end larder_tree_get has seen that nothing is hidden; 0: none yet. What
         reading changes, in any thread. */
     uint64_t full_leaf;
@@ -81,7 +83,8 @@ typedef struct tree_twin {
 } tree_twin;
 /** The same.
     @param twins receive, on LARDER_ENOTFOUND, those beside it that one bit, or zeros, may have made
-    of this one. Empty where there is none. May be NULL. */
+    of this one. Empty where there is none. May be NULL.
+    @return EAGAIN, too, of a tree that waits for no page. */
 LARDER_MUST_CHECK larder_status larder_tree_find(const tree *tree, larder_bytes key,
                                                  larder_bytes *value, tree_twin twins[2]);
 /** Notes that what lies there in the mapping is damaged.
@@ -121,6 +124,9 @@ LARDER_MUST_CHECK larder_status larder_tree_cursor_previous(tree_cursor *cursor)
 /** Key and value at the cursor's place, borrowed from the mapping. */
 LARDER_MUST_CHECK larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
                                                        larder_bytes *value);
+
+/** Whether the key at the cursor's place lies between those beside it in its page. */
+bool larder_tree_cursor_is_in_order(const tree_cursor *cursor);
 
 /** What larder_tree_audit found. */
 typedef struct tree_report {

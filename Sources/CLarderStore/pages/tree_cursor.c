@@ -7,6 +7,7 @@
     A page is also damage if its keys are not between the separators that led to it. No two places
     of a tree have those in common, so a page that several nodes lead to is read at one of them at
     most, and a pass ends after as many steps as the file has nodes, whatever it holds. */
+#include "larder_os_machine.h"
 #include "pages/tree_page.h"
 
 /** The separators around the node that the path takes: where it begins, and where the next one
@@ -65,6 +66,9 @@ static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
             return tree_damaged(state, above->number);
         number = node_child(&node);
     }
+    if (state->waits_for_none && number < state->page_count &&
+        !larder_os_is_in_memory(tree_page_at(state, number), state->page_bytes))
+        return EAGAIN;
     *is_leaf = cursor->depth + 1 == state->main.depth;
     cursor->path[cursor->depth].at = 0;
     if (!page_open(state, number, *is_leaf, &cursor->path[cursor->depth].page))
@@ -172,8 +176,21 @@ larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *ke
     tree_node node;
     uint64_t overflow;
     if (!page_node(page, at, &node)) return tree_damaged(cursor->tree, page->number);
+    if (cursor->tree->waits_for_none && load16(node.bytes + 4) == NODE_OVERFLOWS) return EAGAIN;
     *key = node_key(&node);
     return node_value(cursor->tree, page, &node, value, &overflow);
+}
+
+bool larder_tree_cursor_is_in_order(const tree_cursor *cursor) {
+    const tree_page *page = &cursor->path[cursor->depth - 1].page;
+    const uint32_t at = cursor->path[cursor->depth - 1].at;
+    tree_node here, beside;
+    if (!page_node(page, at, &here)) return false;
+    if (at > 0 && (!page_node(page, at - 1, &beside) ||
+                   compare_bytes(node_key(&beside), node_key(&here)) >= 0))
+        return false;
+    return at + 1 >= page->count || (page_node(page, at + 1, &beside) &&
+                                     compare_bytes(node_key(&here), node_key(&beside)) < 0);
 }
 
 /** Whether the nodes up to two before and behind `at` are in order, and those beside it as long as
@@ -208,36 +225,42 @@ static bool is_nearly(larder_bytes found, larder_bytes wanted) {
     return bits <= 1 || found.length == wanted.length;
 }
 
-/** What the nodes beside `at` have whose keys may be the wanted one, changed. */
-static void find_twins(const tree *state, const tree_page *leaf, uint32_t at, larder_bytes key,
-                       tree_twin twins[2]) {
+/** What the nodes beside `at` have whose keys may be the wanted one, changed.
+    @return EAGAIN of a tree that waits for no page, if there is one: few look at them. */
+static larder_status find_twins(const tree *state, const tree_page *leaf, uint32_t at,
+                                larder_bytes key, tree_twin twins[2]) {
     for (uint32_t i = 0; i < 2; i++) {
         tree_node node;
         larder_bytes value;
         uint64_t overflow;
         // The last one before it, and the one in its place.
         if (at + i == 0 || at + i > leaf->count || !page_node(leaf, at + i - 1, &node)) continue;
-        if (is_nearly(node_key(&node), key) && !node_value(state, leaf, &node, &value, &overflow))
+        if (!is_nearly(node_key(&node), key)) continue;
+        if (state->waits_for_none) return EAGAIN;
+        if (!node_value(state, leaf, &node, &value, &overflow))
             twins[i] = (tree_twin){node_key(&node), value};
     }
+    return LARDER_OK;
 }
 
-/** Whether nothing is hidden behind the end of a leaf, or before its beginning: neither in the
+/** Sees that nothing is hidden behind the end of a leaf, or before its beginning: neither in the
     pages of the way to it, nor because the separators there have changed, for then the leaf beside
     it is not where they say. */
-static bool is_whole_beside(const tree_cursor *leaf, bool forward) {
+static larder_status prove_beside(const tree_cursor *leaf, bool forward) {
     const tree *state = leaf->tree;
     const tree_page *page = &leaf->path[leaf->depth].page;
     // Where keys grow, searches end at the end of the same leaf again and again.
     if (forward && __atomic_load_n(&state->full_leaf, __ATOMIC_RELAXED) == page->number)
-        return true;
-    if (forward && !larder_page_is_full(page, true)) return false;
+        return LARDER_OK;
+    if (forward && !larder_page_is_full(page, true)) return tree_damaged(state, page->number);
     tree_cursor beside;
     memcpy(&beside, leaf, offsetof(tree_cursor, path) + leaf->depth * sizeof *leaf->path);
-    if (cursor_step(&beside, forward) == LARDER_EDAMAGED) return false;
+    larder_status status = cursor_step(&beside, forward);
+    if (status == LARDER_EDAMAGED) return tree_damaged(state, page->number);
+    if (status == EAGAIN) return status;
     if (forward)
         __atomic_store_n((uint64_t *)(uintptr_t)&state->full_leaf, page->number, __ATOMIC_RELAXED);
-    return true;
+    return LARDER_OK;
 }
 
 larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
@@ -266,9 +289,9 @@ larder_status larder_tree_find(const tree *state, larder_bytes key, larder_bytes
     uint32_t at = cursor.path[cursor.depth].at;
     bool is_last = at == leaf->count, is_at_end = at == 0 || is_last;
     larder_status status = is_at_end ? cursor_prove(&cursor, leaf, true) : LARDER_OK;
-    if (!status && (!is_in_order(leaf, at) || (is_at_end && !is_whole_beside(&cursor, is_last))))
-        status = tree_damaged(state, leaf->number);
-    if (!status && twins) find_twins(state, leaf, at, key, twins);
+    if (!status && !is_in_order(leaf, at)) status = tree_damaged(state, leaf->number);
+    if (!status && is_at_end) status = prove_beside(&cursor, is_last);
+    if (!status && twins) status = find_twins(state, leaf, at, key, twins);
     return status ? status : LARDER_ENOTFOUND;
 }
 

@@ -108,6 +108,8 @@ typedef struct finding {
     larder_bytes record;
     uint32_t segment;
     bool is_in_tree;
+    /** Else EAGAIN is given where a device, a lock or another process would be waited for. */
+    bool waits;
 } finding;
 
 /** Looks into the memtables; `lock` is held, and the place was taken under it.
@@ -151,24 +153,46 @@ static bool has_changed_key(larder_store *store, const snapshot *seen, const tre
     return !status || meta_contradicts_row(&seen->meta, &row);
 }
 
+/** Whether a record that lies there can be read without waiting for a device. */
+static bool is_at_hand(const uint8_t *at, uint64_t room) {
+    enum { AT_HAND_MAX_BYTES = 16 << 10 };
+    if (room < RECORD_HEAD_BYTES || !larder_os_is_in_memory(at, RECORD_HEAD_BYTES)) return false;
+    uint32_t length = record_length(at);
+    return length <= room && length <= AT_HAND_MAX_BYTES && larder_os_is_in_memory(at, length);
+}
+
+/** The same of the record that a row leads to. */
+static bool row_is_at_hand(const store_log *log, larder_bytes row) {
+    entry_row parts;
+    // What says nothing right is damage, which is told at once.
+    if (larder_row_read(row, &parts) || (parts.inlined.length > 0 && !log->is_unprotected))
+        return true;
+    const segment *from = larder_segment_table_find(&log->table, parts.at.segment);
+    return from != NULL && from->hole_count == 0 && parts.at.offset <= from->capacity &&
+           is_at_hand(from->map + parts.at.offset, from->capacity - parts.at.offset);
+}
+
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {
     tree_key wanted;
     larder_bytes row;
     tree_twin twins[2];
     const tree *from = &found->seen->tree;
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
+    found->seen->tree.waits_for_none = !found->waits;
     larder_status status = larder_tree_find(from, bytes_of_key(&wanted), &row, twins);
     for (int i = 0; i < 2 && status == LARDER_ENOTFOUND; i++)
         if (twins[i].key.data && has_changed_key(store, found->seen, &twins[i]))
             status = larder_tree_note_damage(from, twins[i].key.data);
     if (status) return status;
     found->is_in_tree = true;
+    if (!found->waits && !row_is_at_hand(&store->pending.log, row)) return EAGAIN;
     return larder_log_row(&store->pending.log, row, &found->record, &found->segment);
 }
 
 /** What was written may be in a memtable still: takes a place and looks. As find_pending. */
 static larder_status find_locked(larder_store *store, larder_bytes key, finding *found) {
-    pthread_mutex_lock(&store->pending.lock);
+    if (!found->waits && pthread_mutex_trylock(&store->pending.lock) != 0) return EAGAIN;
+    if (found->waits) pthread_mutex_lock(&store->pending.lock);
     larder_status status = larder_store_look(store, false, &found->seen);
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
@@ -182,9 +206,13 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
 static larder_status find(larder_store *store, larder_bytes key, finding *found) {
     bool is_pending = atomic_load_explicit(&store->pending.count, memory_order_acquire) != 0;
     larder_status status;
+    // What another process writes is followed, in its files.
+    if (store_is_read_only(store) && !found->waits) return EAGAIN;
     if (is_pending || store_is_read_only(store)) {
         status = find_locked(store, key, found);
-        if (status != LARDER_END) return status;
+        bool is_far =
+            !status && !found->waits && !is_at_hand(found->record.data, found->record.length);
+        if (status != LARDER_END) return is_far ? EAGAIN : status;
     } else {
         status = larder_environment_read(store->index.environment, &found->seen);
         if (status) return status;
@@ -203,6 +231,17 @@ static bool note_read(larder_store *store, snapshot *seen, larder_bytes key, int
     return larder_leaving_has(&store->index.leaving, seen->meta.transaction, hash);
 }
 
+/** Sees that when an entry was last used can be looked up without waiting, and has it so. */
+static larder_status see_idle(snapshot *seen, larder_bytes key) {
+    tree_key wanted;
+    larder_bytes row;
+    larder_tree_key_entry(SPACE_RECENCY, key, seen->meta.secret, &wanted);
+    seen->tree.waits_for_none = true;
+    larder_status status = larder_tree_get(&seen->tree, bytes_of_key(&wanted), &row);
+    seen->tree.waits_for_none = false;
+    return status == EAGAIN ? status : LARDER_OK;
+}
+
 /** What was found, verified, as an entry; notes the read. */
 static larder_status read_finding(larder_store *store, larder_bytes key, uint32_t flags,
                                   const finding *found, larder_store_entry *entry) {
@@ -212,6 +251,8 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     // Two long keys can have one hash; then the one that is not there is a miss.
     if (compare_bytes(parts.key, key) != 0)
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
+    if (!found->waits && (parts.flags & RECORD_IDLES) != 0) status = see_idle(found->seen, key);
+    if (status) return status;
     const bool is_use = (flags & LARDER_STORE_PEEK) == 0;
     const bool idles = idle_of_reads(parts.idle_ns) != LARDER_STORE_NEVER;
     // A use moves the end itself: what others have moved it to matters only if it were over.
@@ -243,15 +284,18 @@ static void count_read(figures *counts, uint32_t flags, larder_status status) {
 larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t flags,
                                larder_store_entry *entry) {
     enum { ATTEMPTS = 16 };
-    const uint32_t known =
-        LARDER_STORE_PEEK | LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
+    const uint32_t known = LARDER_STORE_PEEK | LARDER_STORE_WITHOUT_VALUE |
+                           LARDER_STORE_EXPIRED_TOO | LARDER_STORE_NO_WAIT;
     larder_status status;
     for (int attempt = 1;; attempt++) {
-        finding found = {.seen = NULL};
+        finding found = {.seen = NULL, .waits = (flags & LARDER_STORE_NO_WAIT) == 0};
         status = flags & ~known ? LARDER_EINVALID : store_enter(store);
         if (!status) status = find(store, key, &found);
         if (!status) status = read_finding(store, key, flags, &found, entry);
-        if (found.seen) status = larder_environment_confirm(found.seen, status);
+        if (found.seen) {
+            found.seen->tree.waits_for_none = false;
+            status = larder_environment_confirm(found.seen, status);
+        }
         if (status && found.seen) larder_environment_release(store->index.environment, found.seen);
         // A writer went on meanwhile: there is a newer state.
         if (status != LARDER_EBUSY || !found.seen || attempt == ATTEMPTS) break;
@@ -296,7 +340,7 @@ larder_status larder_store_get_again(larder_store *store, larder_bytes key, int6
 }
 
 larder_status larder_store_renew(larder_store *store, larder_bytes key, uint64_t sequence) {
-    finding found = {.seen = NULL};
+    finding found = {.seen = NULL, .waits = true};
     record parts;
     tree_key room;
     larder_status status = store_enter_to_write(store);
@@ -348,7 +392,7 @@ larder_status larder_store_contains(larder_store *store, larder_bytes key) {
 
 larder_status larder_store_version(larder_store *store, larder_bytes key, uint64_t *sequence) {
     *sequence = 0;
-    finding found;
+    finding found = {.waits = true};
     larder_status status = larder_environment_read(store->index.environment, &found.seen);
     if (status) return status;
     status = find_pending(store, key, 0, &found);

@@ -38,6 +38,11 @@ uint32_t larder_os_user(void);
 /** Whether a thread that lives, or one that never did, holds a mutex that processes share, so that
     whoever takes it would wait. False where the library's mutexes are not known. */
 bool larder_os_mutex_is_held(const void *mutex);
+/** Whether reading mapped bytes waits for no device: a moment ago the system had their pages in
+    memory. Believed where the process may not ask: of another user's file that it cannot write to.
+    What was asked is remembered for a second, in groups of pages: O(groups), and mostly without a
+    system call. */
+bool larder_os_is_in_memory(const void *at, size_t length);
 
 #pragma GCC visibility pop
 

@@ -87,18 +87,18 @@ extension Archive {
 extension Archive {
   /// Reads from memory what is there and still the same; else from the store.
   @inlinable
-  func read(_ id: Element.ID) throws -> Element? {
+  func read(_ id: Element.ID, _ how: StoreReading = .use) throws -> Element? {
     var found: Element?
     try keyCoder.borrow(id) { key in
       let kept = memory.value(forKey: id)
       var trace = kept?.trace ?? StoreTrace()
-      let isSame = try store.readAgain(key, &trace)
+      let isSame = try store.readAgain(key, how, &trace)
       if let kept {
         if isSame {
           found = kept.element
           return
         }
-        switch try compare(key, &trace) {
+        switch try compare(key, how, &trace) {
         case true?:
           found = kept.element
           if trace.state != 0 { keep(kept.element, id, trace, size: kept.size) }
@@ -107,7 +107,7 @@ extension Archive {
         case nil: memory.remove(forKey: id)
         }
       }
-      _ = try store.read(key, .use) { entry in
+      _ = try store.read(key, how) { entry in
         let element: Element
         do { element = try decode(entry.value, tag: entry.extended) } catch {
           throw decodingFailure(error, key.bytes)
@@ -134,10 +134,12 @@ extension Archive {
   /// Whether the entry under a key is the trace's, which counts as a use and moves its times
   /// on; nil if there is no entry.
   @usableFromInline
-  func compare(_ key: StoreKey, _ trace: inout StoreTrace) throws -> Bool? {
+  func compare(
+    _ key: StoreKey, _ how: StoreReading, _ trace: inout StoreTrace
+  ) throws -> Bool? {
     let version = trace.version
     var isSame: Bool?
-    _ = try store.read(key, .withoutValue) { entry in
+    _ = try store.read(key, how.union(.withoutValue)) { entry in
       trace.follow(entry)
       isSame = trace.version == version
     }

@@ -4,25 +4,27 @@ public import Foundation
 public import LarderCore
 
 extension DiskCache {
-  /// Reads the value under a key, which counts as a use, on a thread of the cache's own.
+  /// Reads the value under a key, which counts as a use: at once if it is in memory and short, and
+  /// else on a thread of the cache's own.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is
   ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
-  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
-  public func value(forKey key: Key) async throws -> Value? {
-    try await executor.run { try self.value(forKey: key) }
+  /// - Complexity: O(log n) and what decoding takes; a change of threads where a device or a lock
+  ///   may have to be waited for, and of more than 16 KiB.
+  public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
+    try await executor.read { try self.read(key, $0) }
   }
 
-  /// Reads the value under a key and leaves no trace, on a thread of the cache's own.
+  /// Reads the value under a key and leaves no trace, as the awaited `value(forKey:)`.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: As `value(forKey:)`.
-  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
-  public func peek(forKey key: Key) async throws -> Value? {
-    try await executor.run { try self.peek(forKey: key) }
+  /// - Complexity: As the awaited `value(forKey:)`.
+  public nonisolated(nonsending) func peek(forKey key: Key) async throws -> Value? {
+    try await executor.read { try self.read(key, $0.union(.peek)) }
   }
 
   /// Whether there is a value under a key; leaves no trace.
@@ -30,9 +32,15 @@ extension DiskCache {
   /// - Parameter key: The key.
   /// - Returns: False also if the value has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func contains(_ key: Key) async throws -> Bool {
-    try await executor.run { try self.contains(key) }
+  /// - Complexity: O(log n), and a change of threads where a device or a lock may have to be waited
+  ///   for.
+  public nonisolated(nonsending) func contains(_ key: Key) async throws -> Bool {
+    try await executor.read { how in
+      if how.isEmpty { return try self.contains(key) }
+      var isThere = false
+      try self.keyCoder.borrow(key) { isThere = try self.store.contains($0, how) }
+      return isThere
+    }
   }
 
   /// Stores a value under a key, in place of what was there, on a thread of the cache's

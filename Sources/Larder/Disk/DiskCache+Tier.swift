@@ -57,10 +57,12 @@ extension DiskCache {
   }
 
   /// Whether there is an entry that need not be confirmed.
-  func contains(_ key: Key, _ confirmation: CacheConfirmation) throws -> Bool {
+  func contains(
+    _ key: Key, _ confirmation: CacheConfirmation, _ how: StoreReading
+  ) throws -> Bool {
     var isThere = false
     try keyCoder.borrow(key) { bytes in
-      _ = try store.read(bytes, [.peek, .withoutValue]) { entry in
+      _ = try store.read(bytes, how.union([.peek, .withoutValue])) { entry in
         isThere = !confirmation.isNeeded(for: entry)
       }
     }

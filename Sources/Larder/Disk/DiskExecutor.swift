@@ -33,6 +33,19 @@ package final class DiskExecutor: Sendable {
     return try await queue.run(body)
   }
 
+  /// Reads in place where that waits for nothing, and else on a thread of the executor.
+  ///
+  /// - Parameter body: Reads so; called again, with nothing, if it throws ``StoreWait``.
+  nonisolated(nonsending) func read<R: Sendable>(
+    _ body: @escaping @Sendable (StoreReading) throws -> R
+  ) async throws -> R {
+    do {
+      return try body(.withoutWaiting)
+    } catch is StoreWait {
+    } catch let error as LarderError where error.code == .suspended {}
+    return try await run { try body([]) }
+  }
+
   /// The same for what also works while the store is suspended.
   func runAnyway(_ body: @escaping @Sendable () throws -> Void) async throws {
     if Self.mayBlockItsThread { return try body() }

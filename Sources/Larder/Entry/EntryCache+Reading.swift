@@ -51,15 +51,20 @@ extension EntryCache {
 
   // MARK: - On a thread of the cache's own
 
-  /// As the synchronous form, on a thread of the cache's own: reads all values of an
-  /// entry, of one version.
+  /// As the synchronous form: reads all values of an entry, of one version; on a thread of the
+  /// cache's own unless they are in memory.
   ///
   /// - Parameter key: The key.
   /// - Returns: The values; nil if there is no entry, or it is expired.
   /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n + bytes), and a change of threads.
-  public func snapshot(forKey key: Key) async throws -> EntrySnapshot? {
-    try await store.executor.run { try self.snapshot(forKey: key) }
+  /// - Complexity: O(log n + bytes); a change of threads where a device or a lock may have to be
+  ///   waited for, and of more than 16 KiB.
+  public nonisolated(nonsending) func snapshot(forKey key: Key) async throws -> EntrySnapshot? {
+    try await store.executor.read { how in
+      var snapshot: EntrySnapshot?
+      try self.keyCoder.borrow(key) { snapshot = try self.store.snapshot($0, how) }
+      return snapshot
+    }
   }
 
   /// As the synchronous form, on a thread of the cache's own: reads some values of an

@@ -123,7 +123,14 @@ struct StoreReading: OptionSet, Sendable {
   static let withoutValue = StoreReading(rawValue: UInt32(LARDER_STORE_WITHOUT_VALUE))
   /// Finds expired entries too that were not removed yet.
   static let expiredToo = StoreReading(rawValue: UInt32(LARDER_STORE_EXPIRED_TOO))
+  /// Throws ``StoreWait`` where a device or a lock would have to be waited for, and that or
+  /// `.suspended` where a resumption would.
+  @usableFromInline static let withoutWaiting = StoreReading(
+    rawValue: UInt32(LARDER_STORE_NO_WAIT))
 }
+
+/// The answer may have to be waited for: it is asked for again on a thread that may wait.
+struct StoreWait: Error {}
 
 /// How long an entry lives, and what it survives.
 @usableFromInline

@@ -221,9 +221,11 @@ final class StoreHandle: Sendable {
         }
         if status == LARDER_ENOTFOUND { return false }
         if status == LARDER_ECLOSED { return nil }
+        if status == EAGAIN { throw StoreWait() }
         throw failure(status, "read an entry of \(path)")
       }
       if case let found?? = found { return found }
+      if how.contains(.withoutWaiting) { throw StoreWait() }
       guard try suspension.waitForResumption() else {
         throw failure(Int32(LARDER_ECLOSED), "read an entry of \(path)")
       }
@@ -234,13 +236,13 @@ final class StoreHandle: Sendable {
   /// the trace gets the store's state, for another one.
   @usableFromInline
   func readAgain(
-    _ key: StoreKey, _ trace: inout StoreTrace
+    _ key: StoreKey, _ how: StoreReading, _ trace: inout StoreTrace
   ) throws(LarderError) -> Bool {
     let resumptions = suspension.resumptionCount
     // After a resumption the store counts its states from the start.
     if trace.resumptions != resumptions { trace.state = 0 }
     trace.resumptions = resumptions
-    let status = try suspension.call { store in
+    let status = try suspension.call(waits: !how.contains(.withoutWaiting)) { store in
       larder_store_get_again(
         store, larder_bytes(key.bytes), trace.expires, trace.idle, &trace.state)
     }
@@ -267,6 +269,11 @@ final class StoreHandle: Sendable {
     if status == LARDER_OK { return true }
     if status != LARDER_ENOTFOUND { throw failure(status, "look for an entry in \(path)") }
     return try !others(key).isEmpty
+  }
+
+  /// The same without waiting: throws ``StoreWait`` instead.
+  func contains(_ key: StoreKey, _ how: StoreReading) throws -> Bool {
+    try read(key, how.union([.peek, .withoutValue])) { _ in }
   }
 
   // MARK: - Errors

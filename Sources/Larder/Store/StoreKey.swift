@@ -96,6 +96,7 @@ extension StoreHandle {
   func readOther(
     _ key: StoreKey, _ how: StoreReading, _ body: (inout StoreEntry) throws -> Void
   ) throws -> Bool {
+    if how.contains(.withoutWaiting) { throw StoreWait() }
     for bytes in try others(key)
     where try bytes.withUnsafeBytes({ try read(bytes: $0, how, body) }) {
       return true

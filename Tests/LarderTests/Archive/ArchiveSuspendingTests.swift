@@ -57,7 +57,7 @@ struct ArchiveSuspendingTests {
     let key = try archive.keyCoder.encode(1)
     var trace = StoreTrace()
     func isSame() throws -> Bool {
-      try key.withUnsafeBytes { try archive.store.readAgain(StoreKey($0), &trace) }
+      try key.withUnsafeBytes { try archive.store.readAgain(StoreKey($0), .use, &trace) }
     }
     #expect(try !isSame())
     #expect(try isSame())

@@ -194,4 +194,39 @@ struct DiskCacheAsyncTests {
     wasCancelled.signal()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
+
+  /// What is in memory is read where the caller is; more than fits, and what a suspended cache has,
+  /// elsewhere.
+  @Test @MainActor func whatIsInMemoryIsReadInPlace() async throws {
+    let places = Locked<[Bool]>([])
+    let main = Locked(pthread_self())
+    let coder = Coder<String>(
+      encode: { Data($0.utf8) },
+      decode: { bytes in
+        places.withLock { $0.append(pthread_equal(pthread_self(), main.withLock { $0 }) != 0) }
+        return String(decoding: bytes, as: UTF8.self)
+      })
+    let cache = try DiskCache<Int, String>(at: .url(place.url), coder: coder)
+    try await cache.set("short", forKey: 1)
+    try await cache.set(String(repeating: "long", count: 10_000), forKey: 2)
+    for isFlushed in [false, true] {
+      if isFlushed { try await cache.checkpoint() }
+      places.withLock { $0 = [] }
+      // What another thread has just locked is not waited for.
+      for _ in 0..<100 {
+        let value = try await cache.value(forKey: 1)
+        #expect(value == "short")
+      }
+      #expect(places.withLock { $0.contains(true) })
+      #expect(try await cache.contains(1))
+      #expect(try await !cache.contains(3))
+      places.withLock { $0 = [] }
+      #expect(try await cache.peek(forKey: 2)?.count == 40_000)
+      #expect(places.withLock { $0 } == [false])
+    }
+    try await cache.suspend(calls: .wait)
+    let reading = Task { try await cache.value(forKey: 1) }
+    try await cache.resume()
+    #expect(try await reading.value == "short")
+  }
 }

@@ -2,10 +2,12 @@
 // Random operations on a store and on a simple model of it, with a clock of their own: values,
 // versions, expiry by age, by date and by idling, limits, the order of use, indexes, batches with
 // requirements, cursors in every order. Both must say the same, always.
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults.h"
 #include "store.h"
 
 enum { MODEL_KEYS = 160, MODEL_KEY_MAX = 800 };
@@ -496,6 +498,27 @@ static bool renew_one(model *self) {
     return EXPECT_STATUS(self->run, status, is_renewed ? LARDER_OK : LARDER_ENOTFOUND);
 }
 
+/** A get that waits for none, of pages of which one may not be in memory: that is no answer, and
+    nothing else is another one. */
+static larder_status get_at_once(model *self, uint32_t key, uint32_t flags,
+                                 larder_store_entry *entry) {
+    int away = (int)rng_below(&self->random, 8);
+#ifdef LARDER_FAULTS
+    larder_fault_set(away ? "mincore" : NULL, away, 1);
+#endif
+    larder_status status =
+        larder_store_get(self->store, key_of(key), flags | LARDER_STORE_NO_WAIT, entry);
+#ifdef LARDER_FAULTS
+    bool is_away = away && larder_fault_passes() >= away;
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(self->run, !is_away || status == EAGAIN, "page %d of key %u is away: %d", away, key,
+           status);
+#else
+    (void)away;
+#endif
+    return status;
+}
+
 static bool get_one(model *self) {
     if (rng_one_in(&self->random, 6)) {
         return renew_one(self);
@@ -523,7 +546,13 @@ static bool get_one(model *self) {
                              there ? LARDER_OK : LARDER_ENOTFOUND);
     }
     larder_store_entry entry;
-    larder_status status = larder_store_get(self->store, key_of(key), flags, &entry);
+    larder_status status = EAGAIN;
+    if (rng_one_in(&self->random, 3)) {
+        status = get_at_once(self, key, flags, &entry);
+    }
+    if (status == EAGAIN) {
+        status = larder_store_get(self->store, key_of(key), flags, &entry);
+    }
     if (wanted && (flags & LARDER_STORE_PEEK) == 0) {
         note_read(self, key);
     }

@@ -20,6 +20,35 @@ extension DiskArea {
     }
   }
 
+  static var getAwaited: Row {
+    Row(
+      id: "disk.get.async",
+      ours: "await DiskCache<Int, Int>.value(forKey:), as disk.get.small, by one task",
+      rival: Rival(name: "ours, blocking", settings: "value(forKey:) of the same keys"),
+      goal: .ratio(2)
+    ) { bench in
+      let keys = Keys.integers(readCount)
+      let cache = try flushed(bench, "cache", keys)
+      let awaited = Rounds(reading: Keys.shuffled(keys), size: piece)
+      return contest(bench, cache, keys) { blocking in
+        try bench.read(blocking, in: cache)
+      } ours: {
+        try awaited.sample { keys in
+          nonisolated(unsafe) let keys = keys
+          var found = 0
+          let time = try bench.time(keys.count, loop: .swift) {
+            found = try wait {
+              var sum = 0
+              for key in keys { sum &+= try await cache.value(forKey: key) ?? 0 }
+              return sum
+            }
+          }
+          return (found, time)
+        }
+      }
+    }
+  }
+
   static var getMiss: Row {
     Row(
       id: "disk.get.miss",
@@ -156,13 +185,13 @@ extension DiskArea {
   /// Reads of the same keys in the same order.
   private static func contest(
     _ bench: Bench, _ ours: DiskCache<Int, Int>, _ keys: [Int],
-    rival: @escaping (Rounds<Int>) throws -> Double
+    rival: @escaping (Rounds<Int>) throws -> Double, ours by: (() throws -> Double)? = nil
   ) -> Contest {
     let order = Keys.shuffled(keys)
     let ourRounds = Rounds(reading: order, size: piece)
     let theirRounds = Rounds(reading: order, size: piece)
     return Contest(
-      ours: { try bench.read(ourRounds, in: ours) },
+      ours: { try by?() ?? bench.read(ourRounds, in: ours) },
       rival: { try rival(theirRounds) },
       close: { closeQuietly(ours) })
   }

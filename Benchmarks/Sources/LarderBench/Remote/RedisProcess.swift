@@ -136,20 +136,6 @@ import Foundation
     func redis() throws -> RedisProcess { try shared("redis") { try RedisProcess(folder) } }
   }
 
-  /// Runs an asynchronous closure and waits for it.
-  func wait<R: Sendable>(for body: @escaping @Sendable () async throws -> R) throws -> R {
-    let done = DispatchSemaphore(value: 0)
-    nonisolated(unsafe) var result: Result<R, any Error>?
-    Task.detached {
-      do { result = .success(try await body()) } catch { result = .failure(error) }
-      done.signal()
-    }
-    done.wait()
-    // It is signalled behind a result only.
-    guard let result else { throw CancellationError() }
-    return try result.get()
-  }
-
   extension Cache {
     /// Stores many entries, 64 at a time.
     func fill(_ entries: [(key: Key, value: Value)]) throws {

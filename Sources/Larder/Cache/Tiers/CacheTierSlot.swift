@@ -188,7 +188,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       .nothing,
       Result {
         if isOutdated.load(ordering: .acquiring) { return false }
-        if let disk, let confirmation { return try disk.contains(key, confirmation) }
+        if let disk, let confirmation { return try disk.contains(key, confirmation, []) }
         if let local { return try local.blockingContains(key) }
         return try blocking { [tier] in try await tier.contains(key) }
       })
@@ -201,8 +201,8 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       found: await result {
         if isOutdated.load(ordering: .acquiring) { return nil }
         guard let disk else { return try await tier.entry(forKey: key) }
-        return try await disk.executor.run { [confirmation] in
-          try disk.tierEntry(forKey: key, confirmation: confirmation)
+        return try await disk.executor.read { [confirmation] in
+          try disk.tierEntry(forKey: key, $0, confirmation: confirmation)
         }
       })
   }
@@ -258,7 +258,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       await result {
         if isOutdated.load(ordering: .acquiring) { return false }
         guard let disk, let confirmation else { return try await tier.contains(key) }
-        return try await disk.executor.run { try disk.contains(key, confirmation) }
+        return try await disk.executor.read { try disk.contains(key, confirmation, $0) }
       })
   }
 

@@ -5,7 +5,7 @@ public import LarderCore
 /// A disk as a tier of a ``Cache``: each entry in one lookup, with the cost that the cache
 /// gave it and the life that it has left.
 extension DiskCache: CacheTier {
-  /// Reads the entry under a key, which counts as a use, on a thread of the cache's own.
+  /// Reads the entry under a key, which counts as a use, as the awaited `value(forKey:)` does.
   ///
   /// - Parameter key: The key.
   /// - Returns: The entry, with its remaining time to live; nil if there is none, or it has
@@ -13,7 +13,7 @@ extension DiskCache: CacheTier {
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   public func entry(forKey key: Key) async throws -> CacheTierEntry<Value>? {
-    try await executor.run { try self.blockingEntry(forKey: key) }
+    try await executor.read { try self.tierEntry(forKey: key, $0) }
   }
 
   /// Stores an entry under a key, on a thread of the cache's own.
