@@ -166,8 +166,11 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
         if (status) return status;
         status = larder_cursor_resolve(cursor, *row);
         if (!status) status = larder_record_read((*row)->record, !(*row)->is_verified, found);
-        if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
+        if (!status && !record_has_stored_key(cursor, found, (*row)->stored)) {
+            // The record is whole, and says which entry this is.
+            (*row)->stored = found->key;
             status = LARDER_EDAMAGED;
+        }
         if (status) return status;
         // Rows have long keys only as far as their beginning.
         bool is_in_range = cursor->query.order == LARDER_STORE_BY_INDEX ||

@@ -328,6 +328,24 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
+/** Whether the key of a row by key has changed: its record has another one, or it is out of its
+    place and no record says that it is right. Then where it lies says nothing.
+    @param row has the record's key afterwards, where that is whole. */
+static bool has_changed_key(const larder_store_cursor *cursor, cursor_row *row) {
+    cursor_row copy = *row;
+    record found;
+    tree_key key;
+    bool is_read = larder_cursor_resolve(cursor, &copy) == LARDER_OK &&
+                   larder_record_read(copy.record, false, &found) == LARDER_OK;
+    bool is_own =
+        is_read && compare_bytes(larder_stored_key(found.key, cursor->place->meta.secret, &key),
+                                 row->stored) == 0;
+    if (is_own && larder_tree_cursor_is_in_order(&cursor->tree.cursor)) return false;
+    bool is_whole = is_read && larder_record_read(copy.record, true, &found) == LARDER_OK;
+    if (is_whole && !is_own) row->stored = found.key;
+    return is_whole ? !is_own : !larder_tree_cursor_is_in_order(&cursor->tree.cursor);
+}
+
 larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
@@ -339,6 +357,11 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
         larder_status status = is_sorted ? next_sorted(cursor, row) : next_in_order(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
+        // The merge goes by keys, and a pending write hides what is under its own.
+        if (is_by_key && cursor->pending.by_key_count > 0 && has_changed_key(cursor, row)) {
+            row->is_damaged = true;
+            return LARDER_EDAMAGED;
+        }
         // By key the range is exact as far as the tree knows, and the merge sees what is pending;
         // but it relies on the order of rows, which damage may change, once a pending one was
         // given.

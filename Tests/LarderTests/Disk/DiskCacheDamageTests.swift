@@ -169,4 +169,33 @@ struct DiskCacheDamageTests {
       try cache.close()
     }
   }
+
+  /// A list merges what waits for a checkpoint with the index by their keys: a changed one brings
+  /// nothing out of its place, and a list that stops before it has an error or no gap.
+  @Test func whatWaitsIsListedInItsPlaceBesideAChangedKey() throws {
+    let whole = try makeTemplate()
+    let value = try offset(ofValueIn: whole)
+    let key = try KeyCoder<Int>.standard.encode(150)
+    let row = try #require(whole.range(of: key, in: value - 150..<value))
+    let intact = keys.filter { $0 != 150 }
+    for bit in row.lowerBound * 8..<row.upperBound * 8 {
+      var hurt = whole
+      hurt[bit / 8] ^= 1 << UInt8(bit % 8)
+      try put(hurt)
+      let cache = try open()
+      for key in [5, 20, 140, 145, 155, 160, 250, 299] { try cache.set("new", forKey: key) }
+      for limit in [100, 149, 150, 151, 250, 300] {
+        let forward = Result { try cache.keys(order: .byKey, limit: limit) }
+        let back = Result { try cache.entries(order: .byKeyDescending, limit: limit).map(\.key) }
+        if case .success(let found) = forward {
+          #expect(found == Array(intact.prefix(limit)), "bit \(bit), \(limit)")
+        }
+        if case .success(let found) = back {
+          #expect(found == Array(intact.reversed().prefix(limit)), "bit \(bit), \(limit)")
+        }
+      }
+      #expect(errorCode { try cache.keys() } == .damaged, "bit \(bit)")
+      try? cache.close()
+    }
+  }
 }
