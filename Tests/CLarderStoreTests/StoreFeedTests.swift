@@ -393,6 +393,11 @@ struct StoreFeedTests {
     for feed in try [Feed(store, from: end), Feed(reader(), from: end)] {
       #expect(try feed.all() == [])
     }
+    // The store knows that there was more.
+    for store in try [store, reader()] {
+      let whole = try Feed(store, Int(LARDER_STORE_FEED_FROM_START)).all()
+      #expect(whole == [.write(1, ["+1"]), .gap(1)])
+    }
     try store.put([3], [3])
     for store in try [store, reader()] {
       #expect(try Feed(store, from: end).all() == [.write(3, ["+3"])])

@@ -215,18 +215,19 @@ int64_t larder_feed_due_ns(const larder_store_feed *feed) {
 
 static bool is_due(const larder_store_feed *feed) { return larder_feed_due_ns(feed) <= 0; }
 
-/** Where the log goes on as the tree says, if it has all that the feed has told and nothing more:
-    then what led there from the feed's place may be deleted, and nothing is damaged. */
-static bool tree_leads_on(larder_store_feed *feed, location *out) {
+/** Where the log goes on as the tree says, if that has all that the feed has told. If it has
+    nothing more, what led there from the feed's place may be deleted, and nothing is damaged.
+    @param applied receives the last write that the tree has. */
+static bool tree_leads_on(larder_store_feed *feed, location *out, uint64_t *applied) {
     environment *env = feed->store->index.environment;
     snapshot *seen;
     segment *there;
     if (larder_environment_read(env, &seen) != LARDER_OK) return false;
-    uint64_t applied = seen->meta.applied;
+    *applied = seen->meta.applied;
     *out = seen->meta.end;
     bool is_so = larder_environment_confirm(seen, LARDER_OK) == LARDER_OK;
     larder_environment_release(env, seen);
-    return is_so && applied == feed->scan.sequence && out->segment != 0 &&
+    return is_so && *applied >= feed->scan.sequence && out->segment != 0 &&
            compare_locations(*out, feed->scan.at) != 0 &&
            larder_log_segment(&feed->log, out->segment, &there) == LARDER_OK;
 }
@@ -234,20 +235,26 @@ static bool tree_leads_on(larder_store_feed *feed, location *out) {
 larder_status larder_feed_pass_damage(larder_store_feed *feed, larder_store_feed_event *event) {
     log_scan *scan = &feed->scan;
     location end;
-    uint64_t first = larder_feed_first_at(&feed->log, scan->at);
+    uint64_t applied = 0, first = larder_feed_first_at(&feed->log, scan->at);
     // One that is in turn is damaged behind its first record.
     bool is_stuck = first <= scan->sequence + 1;
-    if (is_stuck && tree_leads_on(feed, &end)) {
+    bool leads_on = is_stuck && tree_leads_on(feed, &end, &applied);
+    log_scan rest = *scan;
+    rest.was_cut = feed->is_cut;
+    rest.synced = feed->synced;
+    if (leads_on && applied == scan->sequence) {
         scan->at = end;
         first = scan->sequence + 1;
-    } else if (is_stuck) {
-        log_scan rest = *scan;
-        rest.was_cut = feed->is_cut;
-        rest.synced = feed->synced;
-        if (!larder_log_scan_resync(&rest)) return LARDER_END;
+    } else if (is_stuck && larder_log_scan_resync(&rest)) {
         first = larder_feed_first_at(&feed->log, rest.at);
         if (first <= scan->sequence) return LARDER_END;
         scan->at = rest.at;
+    } else if (leads_on) {
+        // The log ends here, and had more: the last writes are missing.
+        scan->at = end;
+        first = applied + 1;
+    } else if (is_stuck) {
+        return LARDER_END;
     }
     segment *there;
     larder_status status = larder_log_segment(&feed->log, scan->at.segment, &there);
