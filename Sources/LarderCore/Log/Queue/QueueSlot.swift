@@ -82,10 +82,14 @@ struct QueueHeader: Equatable {
 
   static func read(_ bytes: [UInt8]) -> Verdict {
     let hasMagic = bytes.prefix(8) == magic[...]
-    // Zeros over its beginning, or all but that as its checksum says: it was one of ours.
+    // Zeros over its beginning, or that alone, or all but that as its checksum says: it was one of
+    // ours.
     guard bytes.count >= size,
       bytes.load(at: 60, as: UInt32.self) == (magic + bytes.dropFirst(8)).checksum(0..<60, from: 0)
-    else { return hasMagic || bytes.prefix(8).allSatisfy { $0 == 0 } ? .damaged : .foreign }
+    else {
+      let isOurs = magic.starts(with: bytes.prefix(8)) || bytes.prefix(8).allSatisfy { $0 == 0 }
+      return isOurs ? .damaged : .foreign
+    }
     guard hasMagic else { return .damaged }
     let found = bytes.load(at: 8, as: UInt32.self)
     if found != version { return .unknownVersion(found) }
