@@ -25,13 +25,14 @@ extension MemoryCache {
   /// Removes all entries that a closure finds, in one step.
   ///
   /// The closure runs while the cache is locked and **must not use the cache**. It sees
-  /// pinned entries too, and none that has expired. A load of a removed key will not
-  /// store its value.
+  /// pinned entries too, and of those that have expired what
+  /// ``MemoryCacheConfiguration/staleIfError`` keeps. A load of a removed key will not store its
+  /// value.
   ///
   /// - Parameter isUnwanted: Whether an entry has to go. If it throws, nothing is
   ///   removed.
-  /// - Returns: How many were removed. Without memory for a list of the entries it is 0,
-  ///   and ``CacheStatistics/failures`` counts it.
+  /// - Returns: How many were removed that had not expired. Without memory for a list of the
+  ///   entries it is 0, and ``CacheStatistics/failures`` counts it.
   /// - Throws: What the closure throws.
   /// - Complexity: O(n).
   @discardableResult
@@ -52,7 +53,6 @@ extension MemoryCache {
       return 0
     }
     let unwanted = try slots.filter { slot in
-      if hasExpired(slot) { return false }
       let entry = index.payload(slot).assumingMemoryBound(to: Entry.self)
       return try isUnwanted(entry.pointee.key, entry.pointee.value)
     }
@@ -60,9 +60,10 @@ extension MemoryCache {
       let payload = index.payload(slot)
       let entry = payload.assumingMemoryBound(to: Entry.self)
       if loads.isBusy, let load = loads.supersede(entry.pointee.key) { superseded.append(load) }
-      index.take(slot, .removed)
-      removedEntries.take(payload, RemovalCause.removed.number)
-      removed += 1
+      let cause = hasExpired(slot) ? RemovalCause.expired : .removed
+      if cause == .removed { removed += 1 }
+      index.take(slot, cause)
+      removedEntries.take(payload, cause.number)
     }
     return removed
   }

@@ -332,7 +332,9 @@ extension Cache {
       let token = await writers.begin(key)
       defer { writers.end(key, token) }
       if ongoing.isSuperseded { return }
-      if entry != nil || replaces {
+      var isStored = entry != nil || replaces
+      if !isStored { isStored = await hasExpired(key) }
+      if isStored {
         try await store(entry, key, token)
       } else {
         memoryCache.remove(forKey: key)

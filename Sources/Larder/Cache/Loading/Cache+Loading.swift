@@ -287,7 +287,11 @@ extension Cache {
       // A writer of the key says so before it releases the lock.
       if ongoing.isSuperseded { return }
       if let entry { return try store(entry, key, token) }
-      if replaces { try storeNothing(key) } else { memoryCache.remove(forKey: key) }
+      if replaces || hasExpired(key) {
+        try storeNothing(key)
+      } else {
+        memoryCache.remove(forKey: key)
+      }
       rememberAbsence(loaded, key, token)
     } catch {
       report(key, error)

@@ -35,6 +35,17 @@ extension Cache {
     memoryCache.oldValue(forKey: key) ?? expiredEntry(forKey: key)?.value
   }
 
+  /// Whether there is something to remove although nothing is found: a tier has what expired.
+  func hasExpired(_ key: Key) -> Bool {
+    memoryCache.keepsExpired && slots.contains { $0.expiredEntry(forKey: key) != nil }
+  }
+
+  /// As the blocking form.
+  func hasExpired(_ key: Key) async -> Bool {
+    guard memoryCache.keepsExpired, let diskCache else { return false }
+    return (try? await diskCache.executor.run { self.hasExpired(key) }) ?? true
+  }
+
   /// What a disk has, which memory keeps as expired from then on: all who waited for a load ask
   /// when it fails.
   private func expiredEntry(forKey key: Key) -> Entry? {

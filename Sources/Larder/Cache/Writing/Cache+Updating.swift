@@ -38,8 +38,10 @@ extension Cache {
     let result = try body(&value)
     if let entry = changed(old, value, cost, expiration) {
       try store(entry, key, token, durability)
-    } else if old != nil {
+    } else if old != nil || hasExpired(key) {
       try storeNothing(key, durability)
+    } else {
+      memoryCache.remove(forKey: key)
     }
     return result
   }
@@ -72,8 +74,12 @@ extension Cache {
     let old = try await current(key)
     var value = old?.value
     let result = try body(&value)
-    if value != nil || old != nil {
+    var isChanged = value != nil || old != nil
+    if !isChanged { isChanged = await hasExpired(key) }
+    if isChanged {
       try await store(changed(old, value, cost, expiration), key, token, durability)
+    } else {
+      memoryCache.remove(forKey: key)
     }
     return result
   }

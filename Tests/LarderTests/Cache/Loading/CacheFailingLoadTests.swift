@@ -53,6 +53,46 @@ struct CacheFailingLoadTests {
     }
   }
 
+  /// What has expired is not given out any more once there is nothing to store under its key, be
+  /// it in memory, on the disk, or found there by the next one who opens it.
+  @Test(arguments: [false, true]) func expiredValueGoesWithItsKey(isReopened: Bool) async throws {
+    let ways: [(String, @Sendable (Cache<String, String>) async throws -> Void)] = [
+      ("not stored", { _ = try await $0.value(forKey: "k") { LoadedValue("", isStored: false) } }),
+      ("nothing", { _ = try await $0.valueIfFound(forKey: "k") { nil } }),
+      ("nothing, blocking", { try nothing($0) }),
+      ("no value", { _ = try await $0.valueIfFound(forKey: "k") { LoadedValue(nil) } }),
+      ("left out", { _ = try await $0.values(forKeys: ["k", "o"]) { _ in ["o": ""] } }),
+      ("by prefix", { try await $0.remove(prefix: "k") }),
+      ("updated", { try await $0.update(forKey: "k") { @Sendable value in value = nil } }),
+      ("updated, blocking", { try updateToNothing($0) }),
+      ("removed", { try await $0.remove(forKey: "k") }),
+    ]
+    for policy in [CacheWritePolicy.writeThrough, .writeBack()] {
+      for (name, way) in ways {
+        let directory = try TemporaryDirectory()
+        var configuration = CacheConfiguration<String, String>()
+        configuration.clock = clock.clock
+        configuration.expiration = .seconds(60)
+        configuration.memory.staleIfError = .seconds(600)
+        configuration.writePolicy = policy
+        let place = StoreLocation.url(directory.file("cache"))
+        var cache = try Cache<String, String>(at: place, configuration: configuration)
+        try await cache.set("old", forKey: "k")
+        if !isReopened { try await cache.sync() }
+        clock.advance(61)
+        try await way(cache)
+        if isReopened {
+          try await cache.close()
+          cache = try Cache<String, String>(at: place, configuration: configuration)
+        }
+        await #expect(throws: CacheTestFailure(), "\(name)") {
+          try await cache.value(forKey: "k") { throw CacheTestFailure() }
+        }
+        try await cache.close()
+      }
+    }
+  }
+
   private func slow(_ cache: Cache<Int, String>, _ calls: CacheCounter) -> Task<String, any Error> {
     Task {
       try await cache.value(forKey: 1) {
@@ -115,4 +155,12 @@ struct CacheFailingLoadTests {
     await until { cache.memoryCache.peek(forKey: 1) == "load 1" }
     #expect(tier[1] == "load 1" && cache.statistics.staleHits == 1)
   }
+}
+
+private func nothing(_ cache: Cache<String, String>) throws {
+  _ = try cache.valueIfFound(forKey: "k") { nil }
+}
+
+private func updateToNothing(_ cache: Cache<String, String>) throws {
+  try cache.update(forKey: "k") { $0 = nil }
 }
