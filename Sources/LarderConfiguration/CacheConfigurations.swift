@@ -58,8 +58,8 @@
   }
 
   extension DiskCacheConfiguration {
-    /// Reads a configuration; what is missing keeps its default. `costLimit` and `flushInterval`, as
-    /// the version before had it, are read for `sizeLimit` and `checkpointInterval`.
+    /// Reads a configuration; what is missing keeps its default. `costLimit` and `flushInterval`,
+    /// as the version before had it, are read for `sizeLimit` and `checkpointInterval`.
     ///
     /// | key | what |
     /// |---|---|
@@ -129,8 +129,8 @@
   }
 
   extension EntryCacheConfiguration {
-    /// Reads a configuration; what is missing keeps its default. `byteLimit` and `flushInterval`, as
-    /// the version before had it, are read for `sizeLimit` and `checkpointInterval`.
+    /// Reads a configuration; what is missing keeps its default. `byteLimit` and `flushInterval`,
+    /// as the version before had it, are read for `sizeLimit` and `checkpointInterval`.
     ///
     /// | key | what |
     /// |---|---|

@@ -86,6 +86,7 @@ struct LogAppend: ParsableCommand {
       ring: try LogCreation.open(
         file, capacity: capacity?.bytes, policy: policy, keepsTimes: timestamps, others: others),
       sync: sync, showsProgress: !quiet && !json)
+    let hasLost = try job.recovery().lost > 0
     if !quiet { try reportRecovery(job) }
     let result: AppendJob.Result
     do {
@@ -102,6 +103,7 @@ struct LogAppend: ParsableCommand {
     try summarize(result)
     // Not a success: what follows in a script may rely on all of the input being in the log.
     if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
+    if hasLost { throw ExitCode(ToolExit.damage) }
   }
 
   private func summarize(_ result: AppendJob.Result) throws {
