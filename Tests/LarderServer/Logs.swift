@@ -23,10 +23,13 @@
     let destination = try LogDestination(
       at: .url(url.appendingPathComponent("log")), configuration: configuration)
     let done = DispatchSemaphore(value: 0)
-    for number in 0..<threads {
+    // All of them before the first thread may have the process killed.
+    let files = try (0..<threads).map { number in
       let returned = url.appendingPathComponent("returned-\(number)")
       try Data().write(to: returned)
-      let file = try FileHandle(forWritingTo: returned)
+      return try FileHandle(forWritingTo: returned)
+    }
+    for (number, file) in files.enumerated() {
       Thread.detachNewThread {
         var logger = Logger(label: "thread") {
           MessageLogHandler(label: $0, destination: destination, metadataProvider: nil)

@@ -211,11 +211,13 @@ STORE_FORGETS_GRACE) in_file CLarderStore/checkpoint/apply.c \
 STORE_TAKES_ANY_KEYS) in_file CLarderStore/store/store.c \
     's/is_as_wanted(store->options.key_form, .*)))/true))/' ;;
 STORE_FEED_STOPS_AT_SEALS) in_file CLarderStore/feed/feed.c \
-    's/leads_on = is_stuck && tree_leads_on/leads_on = is_stuck \&\& feed->is_cut \&\& tree_leads_on/' ;;
+    's/leads_on = is_stuck && /leads_on = is_stuck \&\& feed->is_cut \&\& /' ;;
 STORE_HIDES_THE_REST) in_file CLarderStore/pages/tree_cursor.c \
     's/^    if (larder_page_is_full(.*/    return LARDER_OK;/' ;;
 STORE_GOES_ASTRAY) in_file CLarderStore/pages/tree_cursor.c \
     's/!is_in_order(leaf, at)/(is_in_order(leaf, at) \&\& false)/' ;;
+STORE_LISTS_BY_CHANGED) in_file CLarderStore/read/cursor_tree.c \
+    's/pending.by_key_count > 0 \&\& has_/pending.by_key_count > 9999 \&\& has_/' ;;
 STORE_MISSES_CHANGED) in_file CLarderStore/read/get.c \
     's/i < 2 \&\& status == LARDER_ENOTFOUND/i < 0/' ;;
 STORE_NEVER_MENDS) in_file CLarderStore/store/store.c \

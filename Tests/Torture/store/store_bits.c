@@ -2,9 +2,11 @@
 // One bit of data.mdb changed, or a sector of it zeros, everywhere there is a page. What is asked
 // of the store, in ranges of two indexes and of keys, both ways, gives what it gave before, or says
 // that it is damaged: no entry is left out in silence.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -28,6 +30,9 @@ enum {
 typedef struct outcome {
     uint64_t digest, entries, counted;
     bool is_damaged, is_count_damaged;
+    /** By key: something came before it was its turn, and nothing had been said of damage. */
+    bool is_out_of_turn;
+    long first;
 } outcome;
 
 typedef struct bits_bench {
@@ -66,27 +71,43 @@ static larder_status opened(const char *path, uint32_t flags, larder_store **out
     return larder_store_open(path, &options, NULL, out);
 }
 
+static larder_status put(larder_store *store, unsigned i) {
+    char key[KEY_MAX_BYTES], word[WORD_MAX_BYTES];
+    uint8_t number[4];
+    size_t number_bytes = number_value(i % VALUES, number);
+    larder_store_index_entry indexes[2] = {
+        {NUMBERS, bytes_of(number, number_bytes)},
+        {WORDS, bytes_of(word, word_value(i * 7 % VALUES, word))}};
+    larder_store_item item;
+    larder_store_item_init(&item, key_of(i, key), bytes_of(key, 1 + i % 6));
+    item.indexes = indexes;
+    item.index_count = 2;
+    item.expires_ns = i % 5 ? LARDER_STORE_NEVER : INT64_MAX / 4 + i;
+    return larder_store_put(store, &item, NULL);
+}
+
+/** Writes some again, and ends without a checkpoint: lists merge them with the index. */
+static larder_status leave_some_waiting(const char *path) {
+    pid_t child = fork();
+    if (child == 0) {
+        larder_store *store;
+        larder_status status = opened(path, 0, &store);
+        for (unsigned i = 3; i < KEYS && !status; i += 20) status = put(store, i);
+        _exit(status != LARDER_OK);
+    }
+    int ended = -1;
+    return child > 0 && waitpid(child, &ended, 0) == child && ended == 0 ? LARDER_OK : ECHILD;
+}
+
 static bool make_store(torture *run, const char *path) {
     larder_store *store = NULL;
     larder_status status = opened(path, LARDER_STORE_TRACK_ACCESS, &store);
-    for (unsigned i = 0; i < KEYS && !status; i++) {
-        char key[KEY_MAX_BYTES], word[WORD_MAX_BYTES];
-        uint8_t number[4];
-        size_t number_bytes = number_value(i % VALUES, number);
-        larder_store_index_entry indexes[2] = {
-            {NUMBERS, bytes_of(number, number_bytes)},
-            {WORDS, bytes_of(word, word_value(i * 7 % VALUES, word))}};
-        larder_store_item item;
-        larder_store_item_init(&item, key_of(i, key), bytes_of(key, 1 + i % 6));
-        item.indexes = indexes;
-        item.index_count = 2;
-        item.expires_ns = i % 5 ? LARDER_STORE_NEVER : INT64_MAX / 4 + i;
-        status = larder_store_put(store, &item, NULL);
-    }
+    for (unsigned i = 0; i < KEYS && !status; i++) status = put(store, i);
     if (!status) status = larder_store_flush(store);
     larder_store_close(store);
     // Without pages that nothing leads to.
     if (!status) status = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    if (!status) status = leave_some_waiting(path);
     return EXPECT(run, status == LARDER_OK, "making a store gave %d", status);
 }
 
@@ -97,6 +118,9 @@ static outcome ask(larder_store *store, const larder_store_query *query) {
     larder_store_cursor *cursor = NULL;
     larder_status status = larder_store_cursor_open(store, query, &cursor);
     out.is_damaged = status != LARDER_OK;
+    const bool is_by_key = query->order == LARDER_STORE_BY_KEY;
+    const long step = query->flags & LARDER_STORE_DESCENDING ? -2 : 2;
+    out.first = -1;
     // Never the same damage twice, so this ends.
     while (cursor && status != LARDER_END) {
         larder_store_entry entry;
@@ -107,6 +131,12 @@ static outcome ask(larder_store *store, const larder_store_query *query) {
                 digest = mix2(digest, ((const uint8_t *)entry.key.data)[i]);
             // In the order of use a row that says another time is no entry less.
             out.digest = digest + (query->order == LARDER_STORE_BY_RECENCY ? out.digest : 0);
+            // Behind "key ": a key ends without a zero.
+            const uint8_t *digits = (const uint8_t *)entry.key.data + 4;
+            long number = (digits[0] * 10L + digits[1]) * 10 + digits[2] - 111L * '0';
+            if (out.entries == 0) out.first = number;
+            out.is_out_of_turn |=
+                is_by_key && !out.is_damaged && number != out.first + step * (long)out.entries;
             out.entries++;
         } else if (status != LARDER_END) {
             out.is_damaged = true;
@@ -219,6 +249,11 @@ static void trial(torture *run, void *context, uint64_t index) {
                    "byte %llu, bit %llu: query %u gives %llu of %llu, and nothing is damaged",
                    (unsigned long long)bit / 8, (unsigned long long)bit % 8, i,
                    (unsigned long long)now[i].entries, (unsigned long long)was->entries);
+            EXPECT(run,
+                   !now[i].is_out_of_turn &&
+                       (now[i].first == was->first || now[i].is_damaged || was->entries == 0),
+                   "byte %llu, bit %llu: query %u has an entry before it is its turn",
+                   (unsigned long long)bit / 8, (unsigned long long)bit % 8, i);
             EXPECT(run, now[i].is_count_damaged || now[i].counted == was->counted,
                    "byte %llu, bit %llu: query %u counts %llu of %llu, and nothing is damaged",
                    (unsigned long long)bit / 8, (unsigned long long)bit % 8, i,
