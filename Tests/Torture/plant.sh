@@ -217,7 +217,7 @@ STORE_HIDES_THE_REST) in_file CLarderStore/pages/tree_cursor.c \
 STORE_GOES_ASTRAY) in_file CLarderStore/pages/tree_cursor.c \
     's/!is_in_order(leaf, at)/(is_in_order(leaf, at) \&\& false)/' ;;
 STORE_LISTS_BY_CHANGED) in_file CLarderStore/read/cursor_tree.c \
-    's/pending.by_key_count > 0 \&\& has_/pending.by_key_count > 9999 \&\& has_/' ;;
+    's/pending.by_key_count > 0 \&\& is_out/pending.by_key_count > 9999 \&\& is_out/' ;;
 STORE_MISSES_CHANGED) in_file CLarderStore/read/get.c \
     's/i < 2 \&\& status == LARDER_ENOTFOUND/i < 0/' ;;
 STORE_NEVER_MENDS) in_file CLarderStore/store/store.c \

@@ -539,7 +539,8 @@ enum {
     LARDER_STORE_WITHOUT_VALUE = 1u << 1,
     /** Also find expired entries that were not removed yet. */
     LARDER_STORE_EXPIRED_TOO = 1u << 2,
-    /** Wait for no device, no lock and no other process. */
+    /** Wait for no page that is not in memory, no other process, and no writer to look the entry
+        up; only to note a read, the lock of writers may be waited for. */
     LARDER_STORE_NO_WAIT = 1u << 14
 };
 

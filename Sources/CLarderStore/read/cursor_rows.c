@@ -99,5 +99,5 @@ larder_status larder_cursor_find_entry(const larder_store_cursor *cursor, larder
     tree_key key;
     larder_tree_key_of_stored(SPACE_ENTRY, stored, &key);
     row->is_row = true;
-    return larder_tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
+    return larder_store_find_row(cursor->store, cursor->place, &key, &row->record);
 }

@@ -331,7 +331,7 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
 /** Whether the key of a row by key has changed: its record has another one, or it is out of its
     place and no record says that it is right. Then where it lies says nothing.
     @param row has the record's key afterwards, where that is whole. */
-static bool has_changed_key(const larder_store_cursor *cursor, cursor_row *row) {
+static bool is_out_of_turn(const larder_store_cursor *cursor, cursor_row *row) {
     cursor_row copy = *row;
     record found;
     tree_key key;
@@ -358,7 +358,7 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
         // The merge goes by keys, and a pending write hides what is under its own.
-        if (is_by_key && cursor->pending.by_key_count > 0 && has_changed_key(cursor, row)) {
+        if (is_by_key && cursor->pending.by_key_count > 0 && is_out_of_turn(cursor, row)) {
             row->is_damaged = true;
             return LARDER_EDAMAGED;
         }

@@ -172,17 +172,22 @@ static bool row_is_at_hand(const store_log *log, larder_bytes row) {
            is_at_hand(from->map + parts.at.offset, from->capacity - parts.at.offset);
 }
 
+larder_status larder_store_find_row(larder_store *store, const snapshot *seen,
+                                    const tree_key *wanted, larder_bytes *row) {
+    tree_twin twins[2];
+    larder_status status = larder_tree_find(&seen->tree, bytes_of_key(wanted), row, twins);
+    for (int i = 0; i < 2 && status == LARDER_ENOTFOUND; i++)
+        if (twins[i].key.data && has_changed_key(store, seen, &twins[i]))
+            status = larder_tree_note_damage(&seen->tree, twins[i].key.data);
+    return status;
+}
+
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {
     tree_key wanted;
     larder_bytes row;
-    tree_twin twins[2];
-    const tree *from = &found->seen->tree;
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
     found->seen->tree.waits_for_none = !found->waits;
-    larder_status status = larder_tree_find(from, bytes_of_key(&wanted), &row, twins);
-    for (int i = 0; i < 2 && status == LARDER_ENOTFOUND; i++)
-        if (twins[i].key.data && has_changed_key(store, found->seen, &twins[i]))
-            status = larder_tree_note_damage(from, twins[i].key.data);
+    larder_status status = larder_store_find_row(store, found->seen, &wanted, &row);
     if (status) return status;
     found->is_in_tree = true;
     if (!found->waits && !row_is_at_hand(&store->pending.log, row)) return EAGAIN;

@@ -26,6 +26,11 @@ int64_t larder_store_deadline(larder_store *store, const snapshot *place, record
                               bool is_locked);
 /** Whether an entry has expired, by `deadline` and the store's limits of age and end. */
 bool larder_store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
+/** What the tree has of the entry with that key of its rows.
+    @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED, also where a row beside its place may be
+            the entry's, under a key that has changed; EAGAIN of a tree that waits for no page. */
+LARDER_MUST_CHECK larder_status larder_store_find_row(larder_store *store, const snapshot *seen,
+                                                      const tree_key *wanted, larder_bytes *row);
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
 LARDER_MUST_CHECK larder_status larder_store_version(larder_store *store, larder_bytes key,
                                                      uint64_t *sequence);

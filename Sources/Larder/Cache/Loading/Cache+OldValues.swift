@@ -35,9 +35,12 @@ extension Cache {
     memoryCache.oldValue(forKey: key) ?? expiredEntry(forKey: key)?.value
   }
 
-  /// Whether there is something to remove although nothing is found: a tier has what expired.
+  /// Whether there is something to remove although nothing is found: a tier has what expired, or
+  /// will have it, since the write waits.
   func hasExpired(_ key: Key) -> Bool {
-    memoryCache.keepsExpired && slots.contains { $0.expiredEntry(forKey: key) != nil }
+    guard memoryCache.keepsExpired else { return false }
+    return queue?.write(forKey: key) != nil
+      || slots.contains { $0.expiredEntry(forKey: key) != nil }
   }
 
   /// As the blocking form.
