@@ -80,6 +80,10 @@ bool torture_next_case(torture *run, rng *random) {
 /** This process is one that a guard waits for, or one of that one's. */
 static bool is_guarded;
 
+/** What the guard allows for a trial, or for each of the steps that it notes: a slow machine takes
+    longer for hundreds of them, and not for ever for one. */
+static unsigned step_limit_seconds;
+
 void torture_trial(torture *run) {
     if (is_guarded && is_stopped(run)) {
         _exit(0);
@@ -135,6 +139,7 @@ void torture_note(torture *run, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(run->tally->note, sizeof run->tally->note, format, arguments);
     va_end(arguments);
+    if (is_guarded && !is_stopped(run)) alarm(step_limit_seconds);
 }
 
 void torture_skip(torture *run, const char *why) {
@@ -184,7 +189,7 @@ bool torture_guard(torture *run, unsigned limit_seconds, void (*body)(torture *,
     }
     if (child == 0) {
         is_guarded = true;
-        alarm(limit_seconds);
+        alarm(step_limit_seconds = limit_seconds);
         body(run, context);
         _exit(0);
     }
@@ -209,7 +214,7 @@ void torture_guard_each(torture *run, uint64_t count, unsigned limit_seconds, bo
             for (; index < count && (complete || torture_goes_on(run)); index++) {
                 atomic_store(&shared->step, index);
                 torture_trial(run);
-                alarm(limit_seconds);
+                alarm(step_limit_seconds = limit_seconds);
                 body(run, context, index);
             }
             atomic_store(&shared->step, index);
