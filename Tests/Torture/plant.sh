@@ -368,7 +368,9 @@ STORE_FORGETS_RENEWALS) in_file CLarderStore/checkpoint/apply.c \
 STORE_RENEWS_ANY) in_file CLarderStore/read/get.c \
     's/parts.sequence != sequence || !record_is_renewable/!record_is_renewable/' ;;
 STORE_HIDES_RENEWALS) in_file CLarderStore/read/touch.c \
-    's/    if (is_new || deadline_ns != TOUCH_NO_DEADLINE)//' ;;
+    's/    if (!is_new && deadline_ns == TOUCH_NO_DEADLINE) return;//' ;;
+STORE_RENEWS_THE_NEXT) in_file CLarderStore/lmdb/touch.c \
+    's/(renewed == 0 || renewed == sequence)/(renewed == 0 || sequence > 0)/' ;;
 STORE_COPIES_OLD_AGES) in_file CLarderStore/repair/copy.c \
     's/if (!status && record_is_renewable(&found))/if (false)/' ;;
 STORE_CLOSES_ANY) in_file CLarderStore/handle/identity.c \

@@ -22,7 +22,8 @@ static larder_status apply_touch(apply_txn *apply, larder_bytes stored, const to
     const bool is_renewable = record_is_renewable(entry);
     const int64_t deadline =
         is_renewable ? noted->deadline_ns : earlier(noted->deadline_ns, entry->expires_ns);
-    bool is_of_it = noted->at.sequence >= entry->sequence;
+    bool is_of_it = is_renewable ? noted->renewed == entry->sequence
+                                 : noted->renewed == 0 && noted->at.sequence >= entry->sequence;
     bool lives_on = idles && is_of_it && deadline > state->deadline_ns;
     if ((is_older && !lives_on) || (!idles && !apply->meta.has_order)) return LARDER_OK;
     if (!is_older && apply->meta.has_order) {

@@ -17,7 +17,8 @@ static void look_at(const touch *noted, uint64_t hash, uint64_t sequence, int64_
         __atomic_load_n(&noted->at.sequence, __ATOMIC_ACQUIRE) < sequence)
         return;
     int64_t deadline = __atomic_load_n(&noted->deadline_ns, __ATOMIC_ACQUIRE);
-    if (deadline > *latest) *latest = deadline;
+    uint64_t renewed = __atomic_load_n(&noted->renewed, __ATOMIC_ACQUIRE);
+    if (deadline > *latest && (renewed == 0 || renewed == sequence)) *latest = deadline;
 }
 
 void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,

@@ -31,6 +31,9 @@ typedef struct touch {
     stamp at;
     /** The entry's new deadline if it idles or was renewed, else TOUCH_NO_DEADLINE. */
     int64_t deadline_ns;
+    /** The write that was renewed, if the deadline is of that; it is nothing to one that replaced
+        it, although that was read. Else 0. */
+    uint64_t renewed;
     /** Of the stored key; where that is in the buffer's bytes. */
     uint64_t hash;
     uint32_t offset;

@@ -32,7 +32,9 @@ int64_t larder_idle_deadline(const snapshot *seen, const record *entry) {
     tree_key key;
     larder_bytes row;
     larder_tree_key_entry(SPACE_RECENCY, entry->key, seen->meta.secret, &key);
-    if (larder_tree_get(&seen->tree, bytes_of_key(&key), &row) == LARDER_OK &&
+    // What the tree has not got yet it knows nothing of.
+    if (entry->sequence <= seen->meta.applied &&
+        larder_tree_get(&seen->tree, bytes_of_key(&key), &row) == LARDER_OK &&
         row.length == STATE_BYTES) {
         const uint8_t *parts = row.data;
         // Of an earlier write under the key?

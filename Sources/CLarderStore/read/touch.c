@@ -49,8 +49,9 @@ static void touch_stamp(larder_store *store, touch *noted, bool is_new, int64_t 
     uint64_t nth = atomic_fetch_add_explicit(&store->expiry.read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);
     noted->at.minor = ((uint64_t)1 << 32) + nth;
-    if (is_new || deadline_ns != TOUCH_NO_DEADLINE)
-        __atomic_store_n(&noted->deadline_ns, deadline_ns, __ATOMIC_RELEASE);
+    if (!is_new && deadline_ns == TOUCH_NO_DEADLINE) return;
+    __atomic_store_n(&noted->renewed, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&noted->deadline_ns, deadline_ns, __ATOMIC_RELEASE);
 }
 
 /** A renewal is no read: it stands where the write does that it renews, or where that was read
@@ -60,6 +61,7 @@ static void touch_renew(larder_store *store, touch *noted, bool is_new, const st
         noted->at.minor = renewed->minor;
         __atomic_store_n(&noted->at.sequence, renewed->sequence, __ATOMIC_RELEASE);
     }
+    __atomic_store_n(&noted->renewed, renewed->sequence, __ATOMIC_RELEASE);
     __atomic_store_n(&noted->deadline_ns, deadline_after(store, 0, LARDER_STORE_RENEWABLE),
                      __ATOMIC_RELEASE);
 }

@@ -56,16 +56,17 @@ larder_status larder_copy_target_open(const char *path, const larder_store_optio
 
 // Filling -----------------------------------------------------------------------------------------
 
-/** Notes a read of the entry that the write `sequence` made, for the next checkpoint to fold in: so
-    that it expires when it would have. In the order of use it stays where it is, behind the write.
-    */
-static larder_status copy_target_note(copy_target *target, larder_bytes key, uint64_t sequence,
+/** Notes a read or renewal of the entry that the write `sequence` made, for the next checkpoint to
+    fold in: so that it expires when it would have. In the order of use it stays where it is,
+    behind the write. */
+static larder_status copy_target_note(copy_target *target, const record *entry, uint64_t sequence,
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = larder_stored_key(key, store->index.meta.secret, &scratch);
+    larder_bytes stored = larder_stored_key(entry->key, store->index.meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
+                   .renewed = record_is_renewable(entry) ? sequence : 0,
                    .hash = larder_index_hash_bytes(stored.data, stored.length),
                    .length = (uint32_t)stored.length};
     touch_buffer one = {.count = 1,
@@ -97,7 +98,7 @@ larder_status larder_copy_target_put(copy_target *target, larder_bytes whole, in
     (void)!larder_store_end_append(store, copy, padded, 1, word, 0, NULL);
     bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != record_first_deadline(&entry);
-    return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
+    return was_read ? copy_target_note(target, &entry, sequence, deadline_ns) : LARDER_OK;
 }
 
 // The end -----------------------------------------------------------------------------------------

@@ -1341,6 +1341,33 @@ static void late_rows(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** A renewal is of its write alone: what replaces that keeps its own times where it is read, also
+    if it was written before the renewal was. */
+static void renewal_of_another(torture *run, void *context) {
+    enum { WRITTEN = 1000, REPLACED = 1200, RENEWED = 1500 };
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_entry entry;
+    larder_store_item item;
+    uint64_t version = 0;
+    the_time = WRITTEN;
+    GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
+    larder_store_item_init(&item, key_of(0), bytes_of_text("value"));
+    item.idle_ns = LARDER_STORE_RENEWABLE;
+    GIVES(larder_store_put(store, &item, &version), LARDER_OK);
+    the_time = RENEWED;
+    GIVES(larder_store_renew(store, key_of(0), version), LARDER_OK);
+    item.written_ns = REPLACED;
+    GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
+    for (unsigned look = 0; look < 4; look++) {
+        if (look == 2) GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(larder_store_get(store, key_of(0), 0, &entry), LARDER_OK);
+        EXPECT(run, entry.written_ns == REPLACED, "written at %" PRId64, entry.written_ns);
+        larder_store_release(&entry);
+    }
+    larder_store_close(store);
+}
+
 // Opening -----------------------------------------------------------------------------------------
 
 static char hidden_path[800], data_path[800];
@@ -1787,8 +1814,8 @@ void family_store_rare_read(torture *run) {
               places_end, wrong_flags, inherited, kept_values, value_without_segment, two_threads,
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
-              shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
-              checkpoints_fail, removals_without_room, read_during_checkpoint, written_during_look,
-              number_comes_again, slotless_readers, replaced_below, untold_state, late_cursors,
-              passing_cursors, number_of_copies, empty_log, hidden_end);
+              shut_in_between, many_totals, many_over, late_rows, renewal_of_another, odd_openings,
+              few_but_too_many, checkpoints_fail, removals_without_room, read_during_checkpoint,
+              written_during_look, number_comes_again, slotless_readers, replaced_below,
+              untold_state, late_cursors, passing_cursors, number_of_copies, empty_log, hidden_end);
 }
