@@ -355,6 +355,8 @@ STORE_COUNTS_BLINDLY) in_file CLarderStore/read/count.c \
     's/status = larder_cursor_prove(cursor, end);/status = LARDER_OK;/' ;;
 STORE_MIXES_STORES) in_file CLarderStore/store/match.c \
     's/(is_foreign || (is_itself \&\& !is_known))/is_itself \&\& !is_known/' ;;
+STORE_WAITS_ANYHOW) in_file CLarderStore/checkpoint/append.c \
+    's/!asked->waits \&\& would_wait(store, asked)/!store \&\& would_wait(store, asked)/' ;;
 STORE_TAKES_ONE_NAME) in_file CLarderStore/log/log.c \
     '/(segment_epoch){0, 0}, out);/{n;s/EEXIST/LARDER_END/;}' ;;
 STORE_SALVAGES_OLD_AGES) in_file CLarderStore/repair/salvage.c \

@@ -8,7 +8,7 @@
 #include "cleaning/clean.h"
 
 larder_status larder_store_item_size(const larder_store_item *item, size_t *length) {
-    const uint32_t flags = LARDER_STORE_SYNCED | LARDER_STORE_OWN_TIMES;
+    const uint32_t flags = LARDER_STORE_SYNCED | LARDER_STORE_OWN_TIMES | LARDER_STORE_NO_WAIT;
     if ((item->flags & ~flags) != 0) return LARDER_EINVALID;
     *length = larder_record_size(item);
     return *length == SIZE_MAX ? LARDER_ETOOLARGE : LARDER_OK;
@@ -19,6 +19,8 @@ typedef struct room_request {
     size_t length;
     uint32_t count;
     bool is_removal;
+    /** Else EAGAIN is given where a lock, a checkpoint or a file would be waited for. */
+    bool waits;
     /** It is more than may wait beside others: until it is through, they wait for it. */
     bool is_large;
     /** How often there was no room on the disk. */
@@ -69,11 +71,20 @@ static bool has_room(larder_store *store, room_request *asked) {
     return room >= taken + left;
 }
 
+/** Whether a write may have to wait for something that takes its time; `lock` is held. */
+static bool would_wait(const larder_store *store, const room_request *asked) {
+    const pending_writes *pending = &store->pending;
+    return pending->large_writers > 0 || pending_is_nearly_full(pending, asked->length) ||
+           is_full(store, asked) || larder_log_turns_over(&pending->log, asked->length);
+}
+
 /** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is. */
 static larder_status try_append(larder_store *store, room_request *asked, uint8_t **target) {
     pending_writes *pending = &store->pending;
-    pthread_mutex_lock(&pending->lock);
+    if (asked->waits) pthread_mutex_lock(&pending->lock);
+    else if (pthread_mutex_trylock(&pending->lock) != 0) return EAGAIN;
     larder_status status = store_enter(store);
+    if (!status && !asked->waits && would_wait(store, asked)) status = EAGAIN;
     while (!status && pending->large_writers > 0 && !asked->is_large) {
         larder_pending_wait(pending);
         status = store_enter(store);
@@ -134,9 +145,13 @@ static larder_status append_at_last(larder_store *store, room_request *asked, ui
 }
 
 larder_status larder_store_begin_append(larder_store *store, size_t length, uint32_t count,
-                                        bool is_removal, uint8_t **target) {
+                                        uint32_t flags, bool is_removal, uint8_t **target) {
+    enum { AT_ONCE_MAX_BYTES = 16 << 10 };
     pending_writes *pending = &store->pending;
-    room_request asked = {.length = length, .count = count, .is_removal = is_removal};
+    const bool waits = (flags & LARDER_STORE_NO_WAIT) == 0;
+    room_request asked = {
+        .length = length, .count = count, .is_removal = is_removal, .waits = waits};
+    if (!waits && (length > AT_ONCE_MAX_BYTES || (flags & LARDER_STORE_SYNCED) != 0)) return EAGAIN;
     larder_status status = append_at_last(store, &asked, target);
     if (!asked.is_large) return status;
     if (status) pthread_mutex_lock(&pending->lock);

@@ -11,10 +11,11 @@ LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *
 /** Takes the lock of pending writes for an append of `length` bytes of `count` records and makes
     room for it: waits a while if writers are ahead of the checkpoint, runs one if need be. On
     failure nothing is locked.
+    @param flags with LARDER_STORE_NO_WAIT it gives EAGAIN instead of waiting.
     @param is_removal may use what is kept back for that on a full disk. */
 LARDER_MUST_CHECK larder_status larder_store_begin_append(larder_store *store, size_t length,
-                                                          uint32_t count, bool is_removal,
-                                                          uint8_t **target);
+                                                          uint32_t count, uint32_t flags,
+                                                          bool is_removal, uint8_t **target);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
     the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
     it.

@@ -363,7 +363,8 @@ typedef struct larder_store_item {
     uint64_t cost;
     const larder_store_index_entry *LARDER_NULLABLE indexes;
     size_t index_count;
-    /** LARDER_STORE_SYNCED, LARDER_STORE_OWN_TIMES, or-ed. */
+    /** LARDER_STORE_SYNCED, LARDER_STORE_OWN_TIMES, LARDER_STORE_NO_WAIT, or-ed; in a batch only
+        the second counts. */
     uint32_t flags;
 } larder_store_item;
 
@@ -383,6 +384,8 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             the space that is missing; such a call reads up to 256 MiB of the log. On failure
             nothing was stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is
             stored, and may or may not survive a power cut until a larder_store_sync succeeds.
+            EAGAIN, with LARDER_STORE_NO_WAIT: it may have to wait, is longer than 16 KiB, or is to
+            be synced. Nothing was stored; a thread that may wait calls again without the flag.
     O(bytes). Waits for no disk, and makes no system call except to wake the store's thread from
     time to time, unless a segment is full, too much waits for a checkpoint, or a limit would be
     exceeded too far. */
@@ -397,7 +400,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
     the disk. What was removed can be written again after the next checkpoint, as far as
     the index is not fuller; removed entries of a few hundred bytes give back their space when no
     older version of theirs is left in the log.
-    @param flags LARDER_STORE_SYNCED or 0.
+    @param flags LARDER_STORE_SYNCED or LARDER_STORE_NO_WAIT; 0 for neither.
     @return as larder_store_put. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
                                                                larder_bytes key, uint32_t flags);
@@ -540,7 +543,8 @@ enum {
     /** Also find expired entries that were not removed yet. */
     LARDER_STORE_EXPIRED_TOO = 1u << 2,
     /** Wait for no page that is not in memory, no other process, and no writer to look the entry
-        up; only to note a read, the lock of writers may be waited for. */
+        up; only to note a read, the lock of writers may be waited for. A write waits for no other
+        one, no checkpoint and no new segment. */
     LARDER_STORE_NO_WAIT = 1u << 14
 };
 

@@ -86,7 +86,7 @@ larder_status larder_copy_target_put(copy_target *target, larder_bytes whole, in
     uint8_t *copy;
     size_t padded = record_padded(whole.length);
     larder_status status = larder_record_read(whole, false, &entry);
-    if (!status) status = larder_store_begin_append(store, padded, 1, false, &copy);
+    if (!status) status = larder_store_begin_append(store, padded, 1, 0, false, &copy);
     if (status) return status;
     memset(copy + padded - 8, 0, 8);
     memcpy(copy + 8, (const uint8_t *)whole.data + 8, whole.length - 8);

@@ -140,7 +140,7 @@ static larder_status batch_write(larder_store_batch *batch, larder_status unique
     uint8_t *target;
     larder_status status = LARDER_OK;
     if (records->count > 0)
-        status = larder_store_begin_append(store, records->length, records->count,
+        status = larder_store_begin_append(store, records->length, records->count, 0,
                                            batch->put_count == 0, &target);
     else pthread_mutex_lock(&store->pending.lock);
     if (status) return status;

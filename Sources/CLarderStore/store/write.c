@@ -20,7 +20,7 @@ static larder_status append(larder_store *store, uint8_t kind, const larder_stor
         is_put && item->written_ns == 0 ? expiry_now(&store->expiry) : item->written_ns;
     uint8_t *target;
     larder_status status =
-        larder_store_begin_append(store, record_padded(length), 1, !is_put, &target);
+        larder_store_begin_append(store, record_padded(length), 1, item->flags, !is_put, &target);
     if (status) return status;
     if (is_put) larder_record_write(target, item, length, written);
     else (void)larder_record_write_bare(target, kind, item->key);
@@ -45,7 +45,8 @@ larder_status larder_store_put(larder_store *store, const larder_store_item *ite
 larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_t flags) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
-    if ((flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) return LARDER_EINVALID;
+    if ((flags & ~(uint32_t)(LARDER_STORE_SYNCED | LARDER_STORE_NO_WAIT)) != 0)
+        return LARDER_EINVALID;
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
     larder_store_item item = {.key = key, .flags = flags};
     return append(store, RECORD_REMOVE, &item, RECORD_HEAD_BYTES + key.length, NULL);

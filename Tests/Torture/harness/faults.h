@@ -20,6 +20,8 @@ void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes);
 struct larder_store;
 /** Whether a checkpoint of this store is under way. NULL is allowed. */
 bool store_is_inside(struct larder_store *store);
+/** Takes the lock of pending writes, or gives it back. */
+void store_hold(struct larder_store *store, bool holds);
 /** Holds what reads the pages of data.mdb, whose bytes these are, to what it promises; they are
     those of a sound tree, aligned as a page is.
     @return NULL, or what did not hold. */

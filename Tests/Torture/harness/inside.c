@@ -11,3 +11,8 @@ bool store_is_inside(larder_store *store) {
     pthread_mutex_unlock(&store->index.lock);
     return false;
 }
+
+void store_hold(larder_store *store, bool holds) {
+    if (holds) pthread_mutex_lock(&store->pending.lock);
+    else pthread_mutex_unlock(&store->pending.lock);
+}

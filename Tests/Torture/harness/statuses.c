@@ -402,6 +402,45 @@ static void refused_items(torture *run, larder_store *store) {
     GIVES(larder_store_put(store, &item, NULL), LARDER_ETOOLARGE);
 }
 
+/** Writes that wait for nothing, or say that they would have to. */
+static void writes_at_once(torture *run, const char *path) {
+    larder_store *store = NULL;
+    // No thread of the store's takes its lock meanwhile.
+    GIVES(store_opened(path, LARDER_STORE_HOST_MAINTENANCE, 0, &store), LARDER_OK);
+    enum { LONG = 16 << 10, SHORT = 1000, LEAST = 10, MOST = 1000 };
+    static uint8_t bytes[LONG];
+    const uint32_t wait = LARDER_STORE_NO_WAIT, sync = LARDER_STORE_SYNCED;
+    const larder_bytes key = bytes_of_text("at once");
+    larder_store_item item;
+    larder_store_item_init(&item, key, bytes_of(bytes, LONG));
+    item.flags = wait;
+    GIVES(larder_store_put(store, &item, NULL), EAGAIN);
+    item.value.length = SHORT;
+    item.flags = wait | sync;
+    GIVES(larder_store_put(store, &item, NULL), EAGAIN);
+    GIVES(larder_store_remove(store, key, wait | sync), EAGAIN);
+    GIVES(larder_store_contains(store, key), LARDER_ENOTFOUND);
+    // Until too much waits for a checkpoint, or a segment is full; there has to be one.
+    item.flags = 0;
+    GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
+    item.flags = wait;
+    unsigned written = 0;
+    larder_status status;
+    do status = larder_store_put(store, &item, NULL);
+    while (status == LARDER_OK && ++written < MOST);
+    EXPECT(run, status == EAGAIN && written >= LEAST, "%u writes, then %d", written, status);
+    GIVES(larder_store_contains(store, key), LARDER_OK);
+    store_hold(store, true);
+    GIVES(larder_store_put(store, &item, NULL), EAGAIN);
+    GIVES(larder_store_remove(store, key, wait), EAGAIN);
+    store_hold(store, false);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_remove(store, key, wait), LARDER_OK);
+    GIVES(larder_store_contains(store, key), LARDER_ENOTFOUND);
+    larder_store_close(store);
+    remove_tree(path);
+}
+
 static void batches_and_cursors(torture *run, larder_store *store) {
     static uint8_t bytes[40000];
     larder_store_item item;
@@ -484,6 +523,7 @@ static void store_statuses(torture *run, const char *path, const char *other) {
     GIVES(call_put(store), LARDER_OK);
     refused_items(run, store);
     batches_and_cursors(run, store);
+    writes_at_once(run, other);
     GIVES(larder_store_check(store, stops, NULL, &report), ECANCELED);
     GIVES(larder_store_backup(store, path, NULL, NULL), EEXIST);
     GIVES(larder_store_backup(store, other, stops, NULL), ECANCELED);

@@ -247,9 +247,17 @@ static bool put_one(model *self) {
     larder_store_index_entry index;
     model_entry entry;
     make_item(self, rng_next(&self->random) | 1, key, &item, &index, &entry);
-    if (!EXPECT_STATUS(self->run, larder_store_put(self->store, &item, &entry.sequence),
-                       LARDER_OK) ||
-        !catch_up(self) || !grows(self, entry.sequence)) {
+    larder_status status = EAGAIN;
+    if (rng_one_in(&self->random, 3)) {
+        item.flags |= LARDER_STORE_NO_WAIT;
+        status = larder_store_put(self->store, &item, &entry.sequence);
+        item.flags &= ~(uint32_t)LARDER_STORE_NO_WAIT;
+        // It has done nothing then.
+        if (status == EAGAIN && rng_one_in(&self->random, 2)) return true;
+    }
+    if (status == EAGAIN) status = larder_store_put(self->store, &item, &entry.sequence);
+    if (!EXPECT(self->run, status == LARDER_OK, "a put gave %d", status) || !catch_up(self) ||
+        !grows(self, entry.sequence)) {
         return false;
     }
     self->entries[key] = entry;
@@ -258,8 +266,10 @@ static bool put_one(model *self) {
 
 static bool remove_one(model *self) {
     uint32_t key = some_key(self);
-    if (!EXPECT_STATUS(self->run, larder_store_remove(self->store, key_of(key), 0), LARDER_OK) ||
-        !catch_up(self)) {
+    uint32_t flags = rng_one_in(&self->random, 3) ? LARDER_STORE_NO_WAIT : 0;
+    larder_status status = larder_store_remove(self->store, key_of(key), flags);
+    if (flags != 0 && status == EAGAIN) return true;
+    if (!EXPECT(self->run, status == LARDER_OK, "a removal gave %d", status) || !catch_up(self)) {
         return false;
     }
     self->entries[key].salt = 0;

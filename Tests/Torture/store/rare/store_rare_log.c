@@ -1476,7 +1476,7 @@ static void shut_before_room(torture *run, void *context) {
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(rare_put(store, 1, "value"), LARDER_OK);
     GIVES(larder_store_shutdown(store), LARDER_OK);
-    GIVES(larder_store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
+    GIVES(larder_store_begin_append(store, 64, 1, 0, false, &target), LARDER_ECLOSED);
     is_whole_anew(run, self->path, store, 1);
 }
 
