@@ -356,8 +356,9 @@ enum {
     LARDER_INDEX_TAKE_MAX_COUNT = 4096
 };
 
-/** Lists entries that were used since this last listed them, by a read or another write, but none
-    that has expired: for a caller that keeps an order of use elsewhere. The index is held for
+/** Lists entries that were used since this last listed them, by a read or another write, but of
+    those that have expired only what larder_index_last_use knows the time of: for a caller that
+    keeps an order of use elsewhere. The index is held for
     writing. It may be released between calls: an entry that is moved meanwhile may be listed by the
     next pass only. When the last limit goes, uses so far may be forgotten. O(entries looked at), at
     most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more for it.
@@ -366,6 +367,15 @@ enum {
     @param slots receives up to `capacity` of them, in no order. */
 LARDER_API void larder_index_take_reads(larder_index *index, larder_index_slot *from,
                                         larder_index_slot *slots, size_t capacity, size_t *count);
+
+/** Whether an entry was used since larder_index_take_reads listed it last; then it counts as
+    listed. The index is held for writing. O(1). */
+LARDER_API bool larder_index_take_read(larder_index *index, larder_index_slot slot);
+
+/** When the entry was last used that was taken out last, if larder_index_take_reads would have
+    listed it; as larder_index_last_use says. INT64_MIN if it would not. The index is held for
+    writing, since it was taken out. O(1). */
+LARDER_API int64_t larder_index_left_use(const larder_index *index);
 
 /** What happened so far. */
 typedef struct larder_index_statistics {

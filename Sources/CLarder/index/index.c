@@ -183,6 +183,7 @@ void larder_index_touch(larder_index *index, larder_index_slot slot) {
 }
 
 void larder_index_take(larder_index *index, larder_index_slot slot, larder_index_cause cause) {
+    index->left_use_ns = larder_index_unlisted_use(index, slot);
     if (index->is_limited) index_list_remove(index, slot);
     larder_index_end_life(index, slot);
     set_cost(index, slot, 0);
@@ -191,6 +192,8 @@ void larder_index_take(larder_index *index, larder_index_slot slot, larder_index
     index->gone[cause < LARDER_INDEX_CAUSES ? cause : LARDER_INDEX_REMOVED]++;
     if (index->newest == slot) index->newest = LARDER_INDEX_NONE;
 }
+
+int64_t larder_index_left_use(const larder_index *index) { return index->left_use_ns; }
 
 // Whether the entry that was written just now is heavier than the limit, all alone.
 static bool is_newest_too_heavy(const larder_index *index) {

@@ -241,6 +241,8 @@ struct larder_index {
     uint32_t *free_ids;
     uint32_t free_id_count;
     larder_index_slot newest;
+    /** As larder_index_left_use says. */
+    int64_t left_use_ns;
     /** For searches, which go by the finer clock where nobody may have to agree with them. */
     bool is_held_for_writing;
     larder_index_options options;
@@ -420,6 +422,8 @@ larder_status larder_index_segments_create(larder_index *index);
 void larder_index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
+/** As larder_index_left_use, of an entry that is there. */
+int64_t larder_index_unlisted_use(const larder_index *index, larder_index_slot slot);
 /** With the first limit: what says that an entry was read since that was taken comes where lists
     have it. */
 void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot);

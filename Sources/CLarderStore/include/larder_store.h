@@ -509,6 +509,8 @@ typedef struct larder_store_entry {
     /** When it expires by its own times and the last read, this one too where it counts;
         LARDER_STORE_NEVER for never. A handle that only reads knows of reads by checkpoints. */
     int64_t expires_ns;
+    /** The same however often it is read; LARDER_STORE_NEVER for never. */
+    int64_t ends_ns;
     /** As stored; LARDER_STORE_NEVER for none. */
     int64_t idle_ns;
     int64_t refresh_ns;

@@ -82,6 +82,7 @@ void larder_store_entry_of_record(larder_store *store, const record *found, int6
         .sequence = found->sequence,
         .written_ns = found->written_ns,
         .expires_ns = deadline,
+        .ends_ns = found->expires_ns,
         .idle_ns = found->idle_ns,
         .refresh_ns = found->refresh_ns,
         .cost = found->cost,

@@ -11,7 +11,9 @@ extension DiskCache {
   /// the ones used last here too, and their time to live after access goes on from there.
   func countReads(of memory: MemoryCache<Key, Value>) {
     let counted = Atomic<UInt64>(0)
-    readsAbove?.add { [weak memory, keyCoder, clock] store in
+    guard let readsAbove else { return }
+    memory.keepUses()
+    readsAbove.add { [weak memory, keyCoder, clock] store in
       guard let memory else { return false }
       let hits = memory.statistics.hits
       if counted.exchange(hits, ordering: .relaxed) == hits { return true }
@@ -208,13 +210,11 @@ extension StoreEntry {
 
 extension StoreEntry {
   /// How long the entry was given to live; nil: as its store has it.
-  ///
-  /// What lives after it was used is given no longer than it had until its last use and from then.
   var ownLife: Expiration? {
     if !hasOwnTimes { return nil }
-    let life = raw.expires_ns.subtractingReportingOverflow(raw.written_ns).partialValue
+    let life = raw.ends_ns.subtractingReportingOverflow(raw.written_ns).partialValue
     return Expiration(
-      afterWrite: raw.expires_ns == .max ? nil : .nanoseconds(life),
+      afterWrite: raw.ends_ns == .max ? nil : .nanoseconds(life),
       afterAccess: idle.map { .nanoseconds($0) })
   }
 

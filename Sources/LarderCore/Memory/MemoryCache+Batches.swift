@@ -57,7 +57,7 @@ extension MemoryCache {
     var superseded: [(load: MemoryLoad<Value>, value: Value)] = []
     index.beginWriting()
     for (entry, cost, expiration, hash) in chunk {
-      while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+      while let payload = index.leave(&probe) { take(payload, probe.cause, &removedEntries) }
       if loads.isBusy, let load = loads.supersede(entry.key) {
         superseded.append((load, entry.value))
       }
@@ -101,7 +101,7 @@ extension MemoryCache {
     var removed: [Entry] = []
     var superseded: [MemoryLoad<Value>] = []
     index.beginWriting()
-    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { take(payload, probe.cause, &removedEntries) }
     for (key, hash) in chunk {
       if loads.isBusy, let load = loads.supersede(key) { superseded.append(load) }
       let candidate = index.first(hash, &probe)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Synchronization
+public import Synchronization
 
 // The parts of which the calls are made. "Locked" in a name: while the index is locked
 // for writing. What leaves it then goes into removedEntries, and is settled afterwards.
@@ -34,7 +34,7 @@ extension MemoryCache {
     guard let entry = match(key, candidate, &probe) else { return nil }
     if grace == 0 || !index.hasExpired(&probe) { return entry }
     index.takeExpired(&probe)
-    removedEntries.take(entry, probe.cause)
+    take(entry, probe.cause, &removedEntries)
     return nil
   }
 
@@ -78,14 +78,24 @@ extension MemoryCache {
   ) -> Entry? {
     guard let entry = matchLocked(key, candidate, &probe, &removedEntries) else { return nil }
     index.take(&probe)
+    if keepsUses.load(ordering: .relaxed) { noteUse(entry) }
     return entry.move()
+  }
+
+  /// Takes what has just left the index out of its memory.
+  @inlinable @inline(__always)
+  func take(
+    _ payload: UnsafeMutableRawPointer, _ cause: UInt32, _ removedEntries: inout RemovedEntries
+  ) {
+    if keepsUses.load(ordering: .relaxed) { noteUse(payload) }
+    removedEntries.take(payload, cause)
   }
 
   /// Takes out what has expired or is too much, and unlocks.
   @inlinable @inline(__always)
   func end(_ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries) {
     while let payload = index.leaveOrEndWriting(&probe) {
-      removedEntries.take(payload, probe.cause)
+      take(payload, probe.cause, &removedEntries)
     }
     if probe.isTimed, trimmer.isWanted { startTrimming() }
   }
@@ -104,7 +114,7 @@ extension MemoryCache {
   func expireLocked(
     _ hash: UInt64, _ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries
   ) -> UnsafeMutableRawPointer? {
-    while let payload = index.leaveExpired(&probe) { removedEntries.take(payload, probe.cause) }
+    while let payload = index.leaveExpired(&probe) { take(payload, probe.cause, &removedEntries) }
     return index.first(hash, &probe)
   }
 

@@ -53,7 +53,7 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     index.beginWriting()
-    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { take(payload, probe.cause, &removedEntries) }
     let slots = index.list(order, limit: grace == 0 ? limit : .max)
     if slots == nil { countFailure() }
     let live = grace == 0 ? slots ?? [] : (slots ?? []).filter { !hasExpired($0) }

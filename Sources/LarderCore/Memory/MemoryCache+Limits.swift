@@ -125,7 +125,7 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var removedEntries = RemovedEntries()
     index.beginWriting()
-    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { take(payload, probe.cause, &removedEntries) }
     let limit = limit()
     if limit > 0 {
       let slots = index.list(.leastRecentFirst, limit: limit)
@@ -134,7 +134,7 @@ extension MemoryCache {
         // Pinned entries come last.
         if isEnough() || index.isPinned(slot) { break }
         index.take(slot, cause)
-        removedEntries.take(index.payload(slot), cause.number)
+        take(index.payload(slot), cause.number, &removedEntries)
       }
     }
     end(&probe, &removedEntries)

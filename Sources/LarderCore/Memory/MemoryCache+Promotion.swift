@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 /// For the cache that has others below this one: what comes from there must not undo
 /// what was done here meanwhile, and what is read here is used there too.
 extension MemoryCache {
+  /// From now on uses are kept for ``forEachUsed(_:)`` whose entries leave before that asks.
+  package func keepUses() { keepsUses.store(true, ordering: .relaxed) }
+
   /// Calls a closure with keys that were used since the last such call, each with the
   /// nanoseconds since then, 0 where nobody knows; some thousand at a time.
   ///
@@ -15,15 +20,43 @@ extension MemoryCache {
       var probe = MemoryProbe()
       var removedEntries = RemovedEntries()
       index.beginWriting()
+      noteUses(from: &slot)
       let now = index.now
-      let used = index.takeReads(from: &slot).map { slot in
-        let entry = index.payload(slot).assumingMemoryBound(to: Entry.self)
-        return (key: entry.pointee.key, age: index.timeSinceUse(slot, now: now))
-      }
       end(&probe, &removedEntries)
       settle(&removedEntries)
-      if !used.isEmpty { body(used) }
+      let used = usesOfGone.withLock { uses in
+        defer { uses = [] }
+        return uses
+      }
+      if !used.isEmpty { body(used.map { ($0.key, max(0, now - $0.time)) }) }
     } while slot != LarderIndex.none
+  }
+
+  /// Notes which entries were used, for when they are gone. The index is locked.
+  private func noteUses(from slot: inout UInt32) {
+    let slots = index.takeReads(from: &slot)
+    usesOfGone.withLock { uses in
+      uses += slots.map { slot in
+        let entry = index.payload(slot).assumingMemoryBound(to: Entry.self)
+        return (entry.pointee.key, index.lastUse(slot) ?? index.now)
+      }
+    }
+  }
+
+  /// The same of all, before they leave together.
+  func noteAllUses() {
+    guard keepsUses.load(ordering: .relaxed) else { return }
+    var slot = LarderIndex.none
+    repeat { noteUses(from: &slot) } while slot != LarderIndex.none
+  }
+
+  /// Notes that an entry was used that has just left. The index is locked.
+  @usableFromInline @inline(never)
+  func noteUse(_ payload: UnsafeMutableRawPointer) {
+    guard let time = index.useOfLeft() else { return }
+    let key = payload.assumingMemoryBound(to: Entry.self).pointee.key
+    // More is not kept until somebody asks.
+    usesOfGone.withLock { if $0.count < 1 << 16 { $0.append((key, time)) } }
   }
 
   /// Whether an entry can be stored without another one leaving for it.
@@ -33,14 +66,17 @@ extension MemoryCache {
     return costLimit == .max || (!overflows && sum <= costLimit)
   }
 
-  /// Says that keys were used, one after the other, as far as they have a value.
-  package func use(_ keys: some Sequence<Key>) {
+  /// Has keys stand in the order of eviction as if they were used one after the other, as far as
+  /// they have a value. They were not: ``forEachUsed(_:)`` does not tell of them.
+  package func bringForward(_ keys: some Sequence<Key>) {
     for key in keys {
       let hash = hashing.hash(key)
       var probe = MemoryProbe()
       var removedEntries = RemovedEntries()
       let candidate = beginLocked(hash, &probe, &removedEntries)
-      if matchLocked(key, candidate, &probe, &removedEntries) != nil { index.use(&probe) }
+      if matchLocked(key, candidate, &probe, &removedEntries) != nil {
+        index.bringForward(&probe)
+      }
       end(&probe, &removedEntries)
       settle(&removedEntries)
     }

@@ -12,6 +12,7 @@ extension MemoryCache {
   public func removeAll(keepingCapacity: Bool = false) {
     index.beginWriting()
     let superseded = loads.isBusy ? loads.supersedeAll() : []
+    noteAllUses()
     var entries = moveAll()
     index.clear(keepingCapacity: keepingCapacity)
     index.endWriting()
@@ -47,7 +48,7 @@ extension MemoryCache {
       for load in superseded { load.release(nil) }
       settle(&removedEntries)
     }
-    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { take(payload, probe.cause, &removedEntries) }
     guard let slots = index.list(.unordered) else {
       countFailure()
       return 0
@@ -63,7 +64,7 @@ extension MemoryCache {
       let cause = hasExpired(slot) ? RemovalCause.expired : .removed
       if cause == .removed { removed += 1 }
       index.take(slot, cause)
-      removedEntries.take(payload, cause.number)
+      take(payload, cause.number, &removedEntries)
     }
     return removed
   }
@@ -84,7 +85,7 @@ extension MemoryCache {
       var isMore = false
       index.beginWriting()
       while let payload = index.leaveExpired(&probe) {
-        removedEntries.take(payload, probe.cause)
+        take(payload, probe.cause, &removedEntries)
         isMore = removedEntries.count == 1024
         if isMore { break }
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Synchronization
+public import Synchronization
 
 /// Keys and values in memory, within limits.
 ///
@@ -67,6 +67,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   @usableFromInline let releaser: MemoryReleaser<Entry>?
   @usableFromInline let trimmer: MemoryTrimmer
   @usableFromInline let hub: RemovalHub<Key, Value>
+  @usableFromInline let keepsUses = Atomic(false)
+  /// When entries were used that left since. Locked behind the index.
+  let usesOfGone = Mutex<[(key: Key, time: Int64)]>([])
   let failures = Atomic<UInt64>(0)
   let settings: Mutex<Settings>
   let refreshAfter: Int64

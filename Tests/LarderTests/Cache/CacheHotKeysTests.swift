@@ -55,6 +55,24 @@ struct CacheHotKeysTests {
     return cache.statistics.memory.hitRatio
   }
 
+  @Test(arguments: EvictionPolicy.allCases)
+  func bringingBackIsNoUse(policy: EvictionPolicy) async throws {
+    let clock = CacheTestClock()
+    var cache = try await open(policy: policy) { $0.clock = clock.clock }
+    try await cache.set("idle", forKey: 1, expiration: .afterAccess(.seconds(60)))
+    try await cache.set("other", forKey: 2)
+    clock.advance(39)
+    try await cache.close()
+    cache = try await open(policy: policy) { $0.clock = clock.clock }
+    #expect(restored.withLock { $0?.count } == 2)
+    #expect(try await cache.value(forKey: 2) == "other")
+    try await cache.checkpoint()
+    clock.advance(39)
+    #expect(try await cache.value(forKey: 1) == nil)
+    #expect(try await cache.diskCache?.keys() == [2])
+    try await cache.close()
+  }
+
   @Test(arguments: [EvictionPolicy.adaptive, .lru, .s3fifo])
   func hitRatioIsWhatItWasBeforeTheRestart(policy: EvictionPolicy) async throws {
     var random = SeededGenerator(seed: 6)

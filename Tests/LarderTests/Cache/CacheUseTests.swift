@@ -108,6 +108,75 @@ struct CacheUseTests {
     try cache.close()
   }
 
+  /// How an entry can leave memory before a checkpoint asks what was used.
+  enum Leaving: CaseIterable {
+    case evicted, trimmed, removed, removedWithAll
+  }
+
+  @Test(arguments: EvictionPolicy.allCases, Leaving.allCases)
+  func aUseCountsAlthoughTheEntryLeftMemory(policy: EvictionPolicy, leaving: Leaving) throws {
+    let clock = CacheTestClock()
+    let (cache, disk) = try open {
+      $0.clock = clock.clock
+      $0.disk.autoTrimInterval = .zero
+      $0.memory.policy = policy
+      $0.memory.countLimit = 5
+    }
+    try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(60)))
+    try disk.checkpoint()
+    clock.advance(40)
+    #expect(try cache.value(forKey: 1) != nil)
+    switch leaving {
+    case .evicted:
+      for key in 2...50 {
+        try cache.set(value(key), forKey: key)
+        #expect(try cache.value(forKey: key) != nil)
+      }
+    case .trimmed: cache.memoryCache.trim(toCount: 0)
+    case .removed: cache.memoryCache.remove(forKey: 1)
+    case .removedWithAll: cache.memoryCache.removeAll()
+    }
+    #expect(!cache.memoryCache.contains(1))
+    try disk.checkpoint()
+    clock.advance(40)
+    #expect(try cache.value(forKey: 1) != nil)
+    clock.advance(60)
+    #expect(try cache.value(forKey: 1) == nil)
+    try cache.close()
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsCalledUnchangedLivesOnFromItsUses(isReopened: Bool) throws {
+    let clock = CacheTestClock()
+    func open() throws -> (Cache<Int, Data>, DiskCache<Int, Data>) {
+      try self.open {
+        $0.clock = clock.clock
+        $0.disk.autoTrimInterval = .zero
+        $0.memory.staleIfError = .seconds(50)
+      }
+    }
+    var (cache, disk) = try open()
+    try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(44)))
+    try disk.checkpoint()
+    clock.advance(50)
+    if isReopened {
+      try cache.close()
+      (cache, disk) = try open()
+    }
+    let loaded = try cache.value(forKey: 1) { (old: OldValue<Data>?) throws -> LoadedValue<Data> in
+      try #require(old).unchanged()
+    }
+    #expect(loaded == value(1))
+    try disk.checkpoint()
+    clock.advance(38)
+    #expect(try cache.value(forKey: 1) != nil)
+    try disk.checkpoint()
+    #expect(try disk.info(forKey: 1)?.expires == clock.date + 44)
+    clock.advance(11)
+    #expect(try cache.value(forKey: 1) != nil)
+    try cache.close()
+  }
+
   @Test func readsInMemoryReachTheDiskWithoutAWrite() throws {
     let clock = CacheTestClock()
     let (cache, disk) = try open {

@@ -90,7 +90,7 @@ extension Cache {
       if isFull { break }
     }
     // Twice: what was used once only is the first to go by some policies.
-    for _ in 0..<2 { cache()?.memoryCache.use(restored.reversed()) }
+    for _ in 0..<2 { cache()?.memoryCache.bringForward(restored.reversed()) }
     return restored.count
   }
 

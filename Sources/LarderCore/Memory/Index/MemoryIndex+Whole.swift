@@ -145,10 +145,17 @@ extension MemoryIndex {
     }
   }
 
-  /// How long ago an entry was used, in nanoseconds; 0 if that is not known.
-  func timeSinceUse(_ slot: larder_index_slot, now: Int64) -> Int64 {
+  /// When an entry was used, on the clock of ``now``; nil if that is not known.
+  func lastUse(_ slot: larder_index_slot) -> Int64? {
     let used = larder_index_last_use(pointer, slot)
-    return used == .max ? 0 : max(0, now.subtractingReportingOverflow(used).partialValue)
+    return used == .max ? nil : used
+  }
+
+  /// When the entry that left last was used, if ``takeReads(from:)`` has not listed that; about now
+  /// if that is not known.
+  func useOfLeft() -> Int64? {
+    let used = larder_index_left_use(pointer)
+    return used == .min ? nil : used == .max ? now : used
   }
 
   /// What the C core counts.

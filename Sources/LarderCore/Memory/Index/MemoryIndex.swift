@@ -142,8 +142,13 @@ struct MemoryIndex: @unchecked Sendable {
     larder_index_rewrite(pointer, probe.slot, cost)
   }
 
-  /// The candidate was used.
-  func use(_ probe: inout MemoryProbe) { larder_index_touch(pointer, probe.slot) }
+  /// The candidate stands where one does that was used, but ``takeReads(from:)`` lists it no more
+  /// than before.
+  func bringForward(_ probe: inout MemoryProbe) {
+    let wasUsed = larder_index_take_read(pointer, probe.slot)
+    larder_index_touch(pointer, probe.slot)
+    if !wasUsed { _ = larder_index_take_read(pointer, probe.slot) }
+  }
 
   /// Adds an entry under the hash that was searched for.
   ///
