@@ -31,17 +31,6 @@ extension Archive {
     try changeSizeLimit(size)
   }
 
-  /// As the synchronous form, on a thread of the archive's own: changes ``sizeLimit``,
-  /// and evicts what is too much.
-  ///
-  /// - Parameter size: The most encoded bytes that all elements have together; nil for no
-  ///   limit. Less than 0 counts as 0.
-  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
-  /// - Complexity: O(elements that leave · log n), and a flush if any do.
-  public func setSizeLimit(_ size: DataSize?) async throws {
-    try await executor.run { try self.changeSizeLimit(size) }
-  }
-
   /// The most encoded bytes that the elements in memory have together. 0 and less: none is
   /// kept there; and none ever is that is an object.
   ///
@@ -62,7 +51,7 @@ extension Archive {
     Element.self is AnyObject.Type ? 0 : max(0, size.bytes)
   }
 
-  private func changeSizeLimit(_ size: DataSize?) throws {
+  func changeSizeLimit(_ size: DataSize?) throws {
     if isReadOnly {
       throw LarderError(
         .readOnly, "The size of \(path) cannot be changed: it was opened for reading only.")

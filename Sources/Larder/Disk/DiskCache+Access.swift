@@ -69,8 +69,7 @@ extension DiskCache {
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil
   ) throws {
-    guard let value else { return try remove(key, durability) }
-    _ = try put(value, key, extendedData, terms(key, value, expiration, durability))
+    try set(value, key, extendedData, expiration, durability, .use)
   }
 
   /// Removes a key and its value, if there is one.
@@ -90,6 +89,17 @@ extension DiskCache {
 // MARK: - What they have in common
 
 extension DiskCache {
+  @inlinable
+  func set(
+    _ value: Value?, _ key: Key, _ extendedData: Data?, _ expiration: Expiration?,
+    _ durability: Durability?, _ how: StoreReading
+  ) throws {
+    guard let value else { return try remove(key, durability, how) }
+    var terms = terms(key, value, expiration, durability)
+    terms.flags |= how.rawValue
+    _ = try put(value, key, extendedData, terms)
+  }
+
   @inlinable
   func read(_ key: Key, _ how: StoreReading) throws -> Value? {
     var value: Value?
@@ -114,6 +124,7 @@ extension DiskCache {
     try keyCoder.borrow(key) { keyBytes in
       do {
         version = try coder.borrow(value) { bytes throws(LarderError) in
+          noteLength(bytes.count)
           guard let extendedData else {
             return try store.put(
               keyBytes, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms,
@@ -127,6 +138,19 @@ extension DiskCache {
     }
     return version
   }
+
+  /// Notes how long a value is: the next one is likely to be as long.
+  @inlinable
+  func noteLength(_ count: Int) {
+    let isShort = count <= 4096
+    // Seldom another answer: threads that write share what they only read.
+    if lastIsShort.load(ordering: .relaxed) != isShort {
+      lastIsShort.store(isShort, ordering: .relaxed)
+    }
+  }
+
+  /// Whether it is likely to take little time to encode the next value.
+  var encodesShortly: Bool { coder.isIdentity || lastIsShort.load(ordering: .relaxed) }
 
   @usableFromInline
   func encodingFailure(_ error: any Error) -> any Error { Coder<Value>.encodingFailure(error) }
@@ -145,9 +169,9 @@ extension DiskCache {
   }
 
   @inlinable
-  func remove(_ key: Key, _ durability: Durability?) throws {
+  func remove(_ key: Key, _ durability: Durability?, _ how: StoreReading = .use) throws {
     let isSynced = (durability ?? self.durability) == .power
-    try keyCoder.borrow(key) { try store.remove($0, isSynced: isSynced) }
+    try keyCoder.borrow(key) { try store.remove($0, isSynced: isSynced, how) }
   }
 
   @inlinable

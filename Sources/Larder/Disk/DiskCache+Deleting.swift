@@ -22,13 +22,4 @@ extension DiskCache {
   public static func delete(at location: StoreLocation) throws {
     try StoreFiles.deleteCache(location.path(in: userDirectory))
   }
-
-  /// As the synchronous form, on a thread of its own: deletes the cache in a folder that is closed.
-  ///
-  /// - Parameter location: The cache's folder.
-  /// - Throws: `.busy`, `.notALarderFile`, `.incompatibleVersion`, `.configurationMismatch`; `.io`.
-  /// - Complexity: O(segments of the log).
-  public static func delete(at location: StoreLocation) async throws {
-    try await DiskExecutor("larder.deleting").run { try self.delete(at: location) }
-  }
 }

@@ -37,28 +37,4 @@ extension DiskCache {
     }
     return found
   }
-
-  /// As the synchronous form, on a thread of the cache's own: reads what was stored with a
-  /// value, without the value.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: The extended data; nil if there is none, no entry, or the entry has expired.
-  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func extendedData(forKey key: Key) async throws -> Data? {
-    try await executor.run { try self.extendedData(forKey: key) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: reads the value under a key
-  /// with what was stored with it, which counts as a use.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: Value and extended data; nil if there is no value, or it has expired.
-  /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
-  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
-  public func valueWithExtendedData(
-    forKey key: Key
-  ) async throws -> (value: Value, extendedData: Data?)? {
-    try await executor.run { try self.valueWithExtendedData(forKey: key) }
-  }
 }

@@ -42,15 +42,4 @@ extension DiskCache {
     }
     return result
   }
-
-  /// As the synchronous form, on a thread of the cache's own: reads the encoded bytes under
-  /// a key, without a copy if they are more than 20 KiB.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: The bytes; nil if there is no value, or it has expired.
-  /// - Throws: `.damaged`, `.encoding` (of the key), `.closed`, `.io`.
-  /// - Complexity: O(log n + bytes), and a change of threads.
-  public func mappedValue(forKey key: Key) async throws -> Data? {
-    try await executor.run { try self.mappedValue(forKey: key) }
-  }
 }

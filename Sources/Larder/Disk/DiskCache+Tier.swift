@@ -100,19 +100,20 @@ extension DiskCache {
   /// Stores what a tier above hands over.
   @inlinable
   func setTier(
-    _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
-    refreshAfter: Duration? = nil, age: Duration? = nil, writtenAt: Date? = nil,
-    version: CacheTierVersion? = nil, isUnchanged: Bool = false, durability: Durability?
+    _ entry: CacheTierEntry<Value>, _ key: Key, _ durability: Durability?,
+    _ how: StoreReading = .use
   ) throws {
-    var terms = terms(key, value, expiration, durability)
-    if let writtenAt { terms.setWritten(writtenAt) }
-    terms.cost = cost
-    if let refreshAfter { setRefresh(&terms, after: refreshAfter, age) }
+    let (value, data) = (entry.value, entry.extendedData)
+    var terms = terms(key, value, entry.expiration, durability)
+    if let date = entry.writtenAt { terms.setWritten(date) }
+    terms.cost = entry.cost
+    if let life = entry.refreshAfter { setRefresh(&terms, after: life, entry.age) }
     // What a server keeps with a value says later on that it is the same.
-    if extendedData != nil { terms.makeRenewable() }
-    if isUnchanged, version == nil, let extendedData, try renew(key, extendedData, terms) { return }
-    let indexes = version.map(StoreEntry.indexValues) ?? []
-    _ = try put(value, key, extendedData, terms, indexes)
+    if data != nil { terms.makeRenewable() }
+    if entry.isUnchanged, entry.version == nil, let data, try renew(key, data, terms) { return }
+    terms.flags |= how.rawValue
+    let indexes = entry.version.map(StoreEntry.indexValues) ?? []
+    _ = try put(value, key, data, terms, indexes)
   }
 }
 

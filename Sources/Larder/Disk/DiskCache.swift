@@ -19,7 +19,8 @@ public import Synchronization
 /// and `salvage(from:to:keepsUncertain:progress:)`.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
-/// of the same name, which works on a thread of the cache's own: neither the caller's
+/// of the same name, which does at once what waits for nothing, reads of what is in memory
+/// and short writes, and works on a thread of the cache's own otherwise: neither the caller's
 /// thread nor one of those that run tasks waits for the disk. A write of a task that was
 /// cancelled is made all the same; what takes long and throws `CancellationError`, such as
 /// `verify(progress:)`, stops.
@@ -73,6 +74,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   @usableFromInline let defaultIdle: Atomic<Int64>
   @usableFromInline let defaultFlags: UInt32
   @usableFromInline let lives: EntryExpiration<Key, Value>
+  /// Whether the value that was encoded last was short.
+  @usableFromInline let lastIsShort = Atomic(false)
   let clock: CacheClock
   /// How long entries are kept after they have expired.
   let expiredLife: Duration

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Dispatch
+import Foundation
 import LarderCore
 
 /// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
@@ -33,16 +34,20 @@ package final class DiskExecutor: Sendable {
     return try await queue.run(body)
   }
 
-  /// Reads in place where that waits for nothing, and else on a thread of the executor.
+  /// Reads or writes in place where that waits for nothing, and else on a thread of the executor.
   ///
-  /// - Parameter body: Reads so; called again, with nothing, if it throws ``StoreWait``.
-  nonisolated(nonsending) func read<R: Sendable>(
-    _ body: @escaping @Sendable (StoreReading) throws -> R
+  /// - Parameters:
+  ///   - isShort: Whether it takes little of the caller's time; else it is not tried.
+  ///   - body: Does so; called again, with nothing, if it would have had to wait.
+  nonisolated(nonsending) func inPlace<R: Sendable>(
+    if isShort: Bool = true, _ body: @escaping @Sendable (StoreReading) throws -> R
   ) async throws -> R {
-    do {
-      return try body(.withoutWaiting)
-    } catch is StoreWait {
-    } catch let error as LarderError where error.code == .suspended {}
+    if isShort {
+      do {
+        return try body(.withoutWaiting)
+      } catch is StoreWait {
+      } catch let error as LarderError where error.code == .suspended || error.errno == EAGAIN {}
+    }
     return try await run { try body([]) }
   }
 

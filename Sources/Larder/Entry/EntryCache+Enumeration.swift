@@ -86,47 +86,4 @@ extension EntryCache {
     {}
     return elements
   }
-
-  // MARK: - On a thread of the cache's own
-
-  /// As the synchronous form, on a thread of the cache's own: the keys of entries whose
-  /// time is not over.
-  ///
-  /// - Parameters:
-  ///   - order: In which order.
-  ///   - limit: How many at most. 0 and less: none.
-  /// - Returns: The keys.
-  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(log n + entries listed).
-  public func keys(
-    order: StoreOrder = .byKey, limit: Int = .max
-  ) async throws -> [Key] {
-    try await store.executor.run { try self.keys(order: order, limit: limit) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: what there is to know of
-  /// entries besides their values.
-  ///
-  /// - Parameters:
-  ///   - order: In which order.
-  ///   - limit: How many at most. 0 and less: none.
-  /// - Returns: Keys, lengths, versions and times.
-  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(log n + entries listed).
-  public func infos(
-    order: StoreOrder = .byKey, limit: Int = .max
-  ) async throws -> [EntryInfo<Key>] {
-    try await store.executor.run { try self.infos(order: order, limit: limit) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: what there is to know of one
-  /// entry besides its values.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func info(forKey key: Key) async throws -> EntryInfo<Key>? {
-    try await store.executor.run { try self.info(forKey: key) }
-  }
 }

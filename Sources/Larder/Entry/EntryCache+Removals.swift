@@ -30,26 +30,4 @@ extension EntryCache {
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(1), as a write.
   public func removeAll() throws { try store.handle.removeAll(progress: nil) }
-
-  /// As the synchronous form, on a thread of the cache's own: removes an entry.
-  ///
-  /// - Parameters:
-  ///   - key: The key.
-  ///   - durability: What the removal survives once the call returns; nil: as the
-  ///     configuration said.
-  /// - Returns: Whether it was removed: false if there is none, or an editor is open on the
-  ///   key.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.readOnly`, `.closed`,
-  ///   `.diskFull`, `.io`, `.damaged`.
-  /// - Complexity: O(log n), and a change of threads.
-  @discardableResult
-  public func remove(forKey key: Key, durability: Durability? = nil) async throws -> Bool {
-    try await store.executor.run { try self.remove(forKey: key, durability: durability) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: removes every entry.
-  ///
-  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
-  /// - Complexity: O(1), as a write, and a change of threads.
-  public func removeAll() async throws { try await store.executor.run { try self.removeAll() } }
 }

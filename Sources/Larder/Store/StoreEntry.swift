@@ -106,7 +106,7 @@ extension Data {
   }
 }
 
-/// How to read an entry: `LARDER_STORE_…` flags.
+/// How to read an entry: `LARDER_STORE_…` flags. The last is also one of writes.
 @usableFromInline
 struct StoreReading: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt32
@@ -129,7 +129,8 @@ struct StoreReading: OptionSet, Sendable {
     rawValue: UInt32(LARDER_STORE_NO_WAIT))
 }
 
-/// The answer may have to be waited for: it is asked for again on a thread that may wait.
+/// The answer may have to be waited for: it is asked for again on a thread that may wait. Of a
+/// write an error with the errno `EAGAIN` says so.
 struct StoreWait: Error {}
 
 /// How long an entry lives, and what it survives.
@@ -154,6 +155,9 @@ struct StoreTerms: Sendable {
     self.idle = idle
     self.flags = flags
   }
+
+  /// Whether a thread may be blocked for it.
+  var waits: Bool { flags & StoreReading.withoutWaiting.rawValue == 0 }
 
   /// What the entry weighs for a cache above; nil if nobody said.
   @inlinable

@@ -149,6 +149,7 @@ final class StoreHandle: Sendable {
     terms: StoreTerms, indexes: [StoreIndexValue] = []
   ) throws(LarderError) -> UInt64 {
     if !key.others.isNone {
+      if !terms.waits { throw putFailure(EAGAIN, key: key.bytes.count, value: value.count) }
       let others = try others(key)
       if !others.isEmpty {
         return try put(
@@ -164,7 +165,7 @@ final class StoreHandle: Sendable {
   ) throws(LarderError) -> UInt64 {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
     var sequence: UInt64 = 0
-    let status = try suspension.call { store in
+    let status = try suspension.call(waits: terms.waits) { store in
       indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
     }
     if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
@@ -184,11 +185,16 @@ final class StoreHandle: Sendable {
 
   /// Removes the entry under a key, if there is one.
   @usableFromInline
-  func remove(_ key: StoreKey, isSynced: Bool) throws(LarderError) {
+  func remove(
+    _ key: StoreKey, isSynced: Bool, _ how: StoreReading = .use
+  ) throws(LarderError) {
+    let waits = !how.contains(.withoutWaiting)
+    if !waits, !key.others.isNone { throw failure(EAGAIN, "remove an entry from \(path)") }
     // The last removal syncs them all.
     for bytes in try others(key) { try remove(bytes, isSynced: false) }
-    let status = try suspension.call {
-      larder_store_remove($0, larder_bytes(key.bytes), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+    let flags = how.rawValue | (isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+    let status = try suspension.call(waits: waits) {
+      larder_store_remove($0, larder_bytes(key.bytes), flags)
     }
     if status != LARDER_OK { throw failure(status, "remove an entry from \(path)") }
   }

@@ -231,4 +231,43 @@ struct DiskCacheAsyncTests {
     try await cache.resume()
     #expect(try await reading.value == "short")
   }
+
+  /// What is short is written where the caller is, if what was written before was short; what is
+  /// long, or synced, or for a suspended cache, elsewhere.
+  @Test @MainActor func whatIsShortIsWrittenInPlace() async throws {
+    let wasHere = Locked(false)
+    let main = Locked(pthread_self())
+    let coder = Coder<String>(
+      encode: { text in
+        wasHere.withLock { $0 = pthread_equal(pthread_self(), main.withLock { $0 }) != 0 }
+        return Data(text.utf8)
+      },
+      decode: { String(decoding: $0, as: UTF8.self) })
+    let cache = try DiskCache<Int, String>(at: .url(place.url), coder: coder)
+    func isWrittenHere(_ text: String, _ durability: Durability? = nil) async throws -> Bool {
+      main.withLock { $0 = pthread_self() }
+      try await cache.set(text, forKey: 1, durability: durability)
+      let isThere = try await cache.value(forKey: 1) == text
+      #expect(isThere)
+      return wasHere.withLock { $0 }
+    }
+    let long = String(repeating: "long", count: 10_000)
+    #expect(try await !isWrittenHere("first"))
+    var countHere = 0
+    // What another thread has just locked is not waited for.
+    for number in 0..<100 where try await isWrittenHere("short \(number)") { countHere += 1 }
+    #expect(countHere > 0)
+    #expect(try await !isWrittenHere(long))
+    #expect(try await !isWrittenHere("behind a long one"))
+    #expect(try await !isWrittenHere("synced", .power))
+    try await cache.remove(forKey: 1)
+    #expect(try await !cache.contains(1))
+    try await cache.suspend(calls: .wait)
+    let writing = Task { try await cache.set("later", forKey: 1) }
+    let removal = Task { try await cache.remove(forKey: 2) }
+    try await cache.resume()
+    try await writing.value
+    try await removal.value
+    #expect(try await cache.value(forKey: 1) == "later")
+  }
 }

@@ -15,8 +15,7 @@ struct DiskCacheTierTests {
   @Test(arguments: [nil, 0, 1, 1 << 40, Int.max] as [Int?])
   func aCostComesBack(cost: Int?) throws {
     let cache = try place.openText()
-    try cache.setTier(
-      "one", forKey: 1, cost: cost, extendedData: nil, expiration: nil, durability: nil)
+    try cache.setTier(CacheTierEntry(value: "one", cost: cost), 1, nil)
     for _ in 0..<2 {
       #expect(try cache.tierEntry(forKey: 1)?.cost == cost)
       #expect(try cache.info(forKey: 1)?.cost == cost)
@@ -47,9 +46,9 @@ struct DiskCacheTierTests {
 
   @Test func aTierEntryHasItsExtendedData() throws {
     let cache = try place.openText()
-    try cache.setTier(
-      "one", forKey: 1, cost: 5, extendedData: Data([1]), expiration: .seconds(5),
-      durability: .power)
+    let stored = CacheTierEntry(
+      value: "one", cost: 5, extendedData: Data([1]), expiration: .seconds(5))
+    try cache.setTier(stored, 1, .power)
     let entry = try #require(try cache.tierEntry(forKey: 1))
     #expect(entry.value == "one" && entry.extendedData == Data([1]))
     #expect(try cache.extendedData(forKey: 1) == Data([1]))

@@ -11,7 +11,8 @@ enum DiskArea: Area {
 
   static var rows: [Row] {
     [
-      setSmall, setSmallRocksDB, setSmallReturn, setSustained, getSmall, getAwaited, getMiss,
+      setSmall, setSmallRocksDB, setSmallReturn, setAwaited, setSustained, getSmall, getAwaited,
+      getMiss,
       setLarge,
       setLargeFlushed, getLarge, getLargeMapped, open, growth, setC,
       getC, getPending,

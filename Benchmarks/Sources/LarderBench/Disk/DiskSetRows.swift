@@ -45,6 +45,38 @@ extension DiskArea {
     }
   }
 
+  static var setAwaited: Row {
+    Row(
+      id: "disk.set.async",
+      ours: "await DiskCache<Int, Int>.set, as disk.set.small.return, by one task",
+      rival: Rival(name: "ours, blocking", settings: "set of the same keys in the same cache"),
+      goal: .ratio(2)
+    ) { bench in
+      let keys = Keys.integers(count)
+      let cache = try flushed(bench, "cache", keys)
+      let order = Keys.shuffled(keys)
+      let awaited = Rounds(writing: order, size: piece)
+      let blocking = Rounds(writing: order, size: piece)
+      return Contest(
+        ours: {
+          // What waits is not to slow down the other one.
+          defer { try? cache.checkpoint() }
+          return try awaited.sample { keys in
+            nonisolated(unsafe) let keys = keys
+            let time = try bench.time(keys.count, loop: .swift) {
+              try wait { for key in keys { try await cache.set(value(of: key), forKey: key) } }
+            }
+            return (0, time)
+          }
+        },
+        rival: {
+          defer { try? cache.checkpoint() }
+          return try bench.write(blocking, in: cache)
+        },
+        close: { closeQuietly(cache) })
+    }
+  }
+
   private static func overwrites(
     _ bench: Bench, flushes: Bool, theirs: some DurableStore<Int>
   ) throws -> Contest {

@@ -34,23 +34,6 @@ extension Archive {
     }
   }
 
-  /// As the synchronous form, on a thread of the archive's own: builds all indexes again from the
-  /// elements.
-  ///
-  /// - Parameter progress: Receives the elements done and their total from time to time, and
-  ///   gives back whether to go on; nil, the default, if nobody wants to know. Nor does it
-  ///   go on when the task is cancelled.
-  /// - Throws: `CancellationError`, `.readOnly`, `.closed`, `.suspended`, `.diskFull`, `.io`,
-  ///   `.damaged`.
-  /// - Complexity: O(bytes of everything).
-  public func reindex(
-    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws {
-    try await executor.runCancellable { goesOn in
-      try self.reindex { goesOn() && (progress?($0, $1) ?? true) }
-    }
-  }
-
   /// Writes every element again with what it is found by now, then says so in the store.
   ///
   /// Until then the store says that it has the indexes of nobody, durably before the first element.

@@ -17,16 +17,6 @@ extension Archive {
     try ids(catalog.selection(), limit)
   }
 
-  /// As the synchronous form, on a thread of the archive's own: the primary keys of all elements.
-  ///
-  /// - Parameter limit: How many at most; all by default. 0 and less: none.
-  /// - Returns: The primary keys.
-  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(elements).
-  public func ids(limit: Int = .max) async throws -> [Element.ID] {
-    try await executor.run { try self.ids(limit: limit) }
-  }
-
   /// The primary keys of the elements that are in no index, because they could not be decoded when
   /// the indexes were built. Empty if the archive has no indexes, or does not use them.
   ///
@@ -38,17 +28,6 @@ extension Archive {
     try withCurrentIndexes { usesIndexes in
       usesIndexes ? try ids(unindexed, limit) : []
     }
-  }
-
-  /// As the synchronous form, on a thread of the archive's own: the primary keys of the elements
-  /// that are in no index.
-  ///
-  /// - Parameter limit: How many at most; all by default. 0 and less: none.
-  /// - Returns: The primary keys.
-  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
-  /// - Complexity: O(log n + primary keys).
-  public func unindexedIDs(limit: Int = .max) async throws -> [Element.ID] {
-    try await executor.run { try self.unindexedIDs(limit: limit) }
   }
 
   private func ids(_ selection: StoreSelection, _ limit: Int) throws -> [Element.ID] {

@@ -92,22 +92,6 @@ extension Archive {
     }
   }
 
-  /// As the synchronous form, on a thread of the archive's own: verifies everything.
-  ///
-  /// - Parameter progress: Receives what is done and the total from time to time, and
-  ///   gives back whether to go on; nil, the default, if nobody wants to know. Nor does it
-  ///   go on when the task is cancelled.
-  /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `CancellationError`, `.closed`, `.io`.
-  /// - Complexity: O(bytes of everything), and what decoding takes. Writes may go on meanwhile.
-  public func verify(
-    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> ArchiveReport {
-    try await executor.runCancellable { goesOn in
-      try self.verify { goesOn() && (progress?($0, $1) ?? true) }
-    }
-  }
-
   private func areStillCurrent() -> Bool {
     // Opening a cursor by index is what tells.
     (try? forEachUnindexed { _ in false }) != nil

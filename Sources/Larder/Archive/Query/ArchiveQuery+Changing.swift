@@ -25,26 +25,7 @@ extension ArchiveQuery {
     try update(durability, body) { true }
   }
 
-  /// Changes the results in one step, on a thread of the archive's own: all of them, or none.
-  ///
-  /// - Parameters:
-  ///   - durability: What the changes survive once this has returned; that of the archive by
-  ///     default.
-  ///   - body: Gets each element and leaves what is to be stored, under the same primary key.
-  ///     May be run several times. If it throws, nothing changes.
-  /// - Returns: How many there were.
-  /// - Throws: `CancellationError`, before anything was changed; and as the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
-  @discardableResult
-  public func update(
-    durability: Durability? = nil, _ body: @escaping @Sendable (inout Element) throws -> Void
-  ) async throws -> Int {
-    try await archive.executor.runCancellable { goesOn in
-      try self.update(durability, body, goesOn: goesOn)
-    }
-  }
-
-  private func update(
+  func update(
     _ durability: Durability?, _ body: (inout Element) throws -> Void,
     goesOn: @escaping @Sendable () -> Bool
   ) throws -> Int {
@@ -81,21 +62,7 @@ extension ArchiveQuery {
     try delete(durability) { true }
   }
 
-  /// Deletes the results in one step, on a thread of the archive's own: all of them, or none.
-  ///
-  /// - Parameter durability: What the deletion survives once this has returned; that of the
-  ///   archive by default.
-  /// - Returns: How many there were.
-  /// - Throws: `CancellationError`, before anything was deleted; and as the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
-  @discardableResult
-  public func delete(durability: Durability? = nil) async throws -> Int {
-    try await archive.executor.runCancellable { goesOn in
-      try self.delete(durability, goesOn: goesOn)
-    }
-  }
-
-  private func delete(
+  func delete(
     _ durability: Durability?, goesOn: @escaping @Sendable () -> Bool
   ) throws -> Int {
     if let transaction { return try transaction.delete(self) }

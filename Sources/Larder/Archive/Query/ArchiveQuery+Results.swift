@@ -49,20 +49,6 @@ extension ArchiveQuery {
   @inlinable
   public func last() throws -> Element? { try runLast(makeFetch()) { true } }
 
-  /// Runs the query for its last result, on a thread of the archive's own.
-  ///
-  /// - Returns: The last result; nil if there is none.
-  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
-  ///   `.closed`, `.damaged`, `.io`.
-  /// - Complexity: As the synchronous form, and a change of threads.
-  @inlinable
-  public func last() async throws -> Element? {
-    let fetch = makeFetch()
-    return try await archive.executor.runCancellable { goesOn in
-      try self.runLast(fetch, goesOn: goesOn)
-    }
-  }
-
   /// Counts the results.
   ///
   /// If there are no filters, or one index says all that they say, no element is read or
@@ -76,14 +62,4 @@ extension ArchiveQuery {
   ///   without filters O(elements written since the last flush, and expired ones that are still
   ///   there). With a limit of age each element is read.
   public func count() throws -> Int { try runCount() }
-
-  /// Counts the results, on a thread of the archive's own.
-  ///
-  /// - Returns: How many results there are. Expired elements do not count.
-  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
-  ///   `.closed`, `.damaged`, `.io`.
-  /// - Complexity: As the synchronous form, and a change of threads.
-  public func count() async throws -> Int {
-    try await archive.executor.runCancellable { goesOn in try self.runCount(goesOn: goesOn) }
-  }
 }

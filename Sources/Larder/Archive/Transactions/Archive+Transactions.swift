@@ -54,24 +54,4 @@ extension Archive {
       .conflict,
       "A transaction on \(path) was run 1000 times, and each time others wrote what it read.")
   }
-
-  /// As the synchronous form, on a thread of the archive's own: reads and writes several elements
-  /// in one step.
-  ///
-  /// - Parameters:
-  ///   - durability: What the writes survive once the call returns; nil: as the configuration
-  ///     said.
-  ///   - body: Reads and writes through its argument; may be run several times. If it throws,
-  ///     nothing is stored.
-  /// - Returns: What the closure returned when it was run last.
-  /// - Throws: What the closure throws; `.conflict`, `.duplicate`, `.tooLarge`, `.encoding`,
-  ///   `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
-  /// - Complexity: O(bytes + elements · log n) for each run, and a change of threads.
-  @discardableResult
-  public func transaction<R: Sendable>(
-    durability: Durability? = nil,
-    _ body: @escaping @Sendable (ArchiveTransaction<Element>) throws -> R
-  ) async throws -> R {
-    try await executor.run { try self.transaction(durability: durability, body) }
-  }
 }

@@ -109,7 +109,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func set(_ entry: Entry, forKey key: Key, durability: Durability?) throws {
     do {
       if let disk {
-        try disk.blockingSet(entry, forKey: key, durability: durability)
+        try disk.setTier(entry, key, durability)
       } else {
         try setOther(entry, key, durability)
       }
@@ -201,7 +201,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       found: await result {
         if isOutdated.load(ordering: .acquiring) { return nil }
         guard let disk else { return try await tier.entry(forKey: key) }
-        return try await disk.executor.read { [confirmation] in
+        return try await disk.executor.inPlace { [confirmation] in
           try disk.tierEntry(forKey: key, $0, confirmation: confirmation)
         }
       })
@@ -258,7 +258,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       await result {
         if isOutdated.load(ordering: .acquiring) { return false }
         guard let disk, let confirmation else { return try await tier.contains(key) }
-        return try await disk.executor.read { try disk.contains(key, confirmation, $0) }
+        return try await disk.executor.inPlace { try disk.contains(key, confirmation, $0) }
       })
   }
 

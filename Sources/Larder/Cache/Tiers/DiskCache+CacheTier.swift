@@ -13,7 +13,7 @@ extension DiskCache: CacheTier {
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   public func entry(forKey key: Key) async throws -> CacheTierEntry<Value>? {
-    try await executor.read { try self.tierEntry(forKey: key, $0) }
+    try await executor.inPlace { try self.tierEntry(forKey: key, $0) }
   }
 
   /// Stores an entry under a key, on a thread of the cache's own.
@@ -39,8 +39,9 @@ extension DiskCache: CacheTier {
   public func set(
     _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
   ) async throws {
-    try await executor.run {
-      try self.blockingSet(entry, forKey: key, durability: durability)
+    // What is unchanged is looked up first.
+    try await executor.inPlace(if: encodesShortly && !entry.isUnchanged) {
+      try self.setTier(entry, key, durability, $0)
     }
   }
 
@@ -104,11 +105,7 @@ extension DiskCache: BlockingCacheTier {
   func blockingSet(
     _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
   ) throws {
-    try setTier(
-      entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
-      expiration: entry.expiration, refreshAfter: entry.refreshAfter, age: entry.age,
-      writtenAt: entry.writtenAt, version: entry.version,
-      isUnchanged: entry.isUnchanged, durability: durability)
+    try setTier(entry, key, durability)
   }
 
   @inlinable

@@ -46,30 +46,6 @@ extension DiskCache {
     return removed
   }
 
-  /// As the synchronous form, on a thread of the cache's own: removes all entries that a
-  /// closure finds.
-  ///
-  /// - Parameters:
-  ///   - selection: Which entries to look at; all by default.
-  ///   - isUnwanted: Whether an entry has to go. If it throws, some are removed; so it is
-  ///     when the task is cancelled.
-  /// - Returns: How many were removed.
-  /// - Throws: `CancellationError`; what the closure throws; `.readOnly`, `.closed`,
-  ///   `.damaged`, `.diskFull`, `.io`, and as ``DiskCacheSelection`` is refused.
-  /// - Complexity: O(entries looked at).
-  @discardableResult
-  public func removeAll(
-    _ selection: DiskCacheSelection<Key> = .all,
-    where isUnwanted: @escaping @Sendable (DiskCacheInfo<Key>) throws -> Bool
-  ) async throws -> Int {
-    try await executor.runCancellable { goesOn in
-      try self.removeAll(selection) { info in
-        if !goesOn() { throw CancellationError() }
-        return try isUnwanted(info)
-      }
-    }
-  }
-
   /// Removes the entries that have their version still.
   ///
   /// - Returns: how many that were.

@@ -51,20 +51,6 @@ extension DiskCache {
     return file
   }
 
-  /// As the synchronous form, on a thread of the cache's own: writes the encoded bytes under
-  /// a key to a file of their own in a folder of yours.
-  ///
-  /// - Parameters:
-  ///   - key: The key.
-  ///   - directory: The folder, which has to exist. A file of that name is replaced, whole.
-  /// - Returns: The file; nil if there is no value, or it has expired.
-  /// - Throws: As ``fileName(forKey:)``; `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(bytes), and a change of threads.
-  @discardableResult
-  public func exportValue(forKey key: Key, to directory: URL) async throws -> URL? {
-    try await executor.run { try self.exportValue(forKey: key, to: directory) }
-  }
-
   private static func fileName(of key: UnsafeRawBufferPointer) -> String {
     if key.isEmpty { return "empty" }
     if key.count <= 100 { return key.hexadecimal }

@@ -47,46 +47,4 @@ extension DiskCache {
   public func removeExpired() throws -> Int {
     try store.removeExpired()
   }
-
-  /// As the synchronous form, on a thread of the cache's own: evicts the least recently
-  /// used entries until there are no more than this.
-  ///
-  /// - Parameter count: How many may stay. 0 and less: none. `Int.max`: all.
-  /// - Returns: How many left.
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(entries that leave · log n), and a flush.
-  @discardableResult
-  public func trim(toCount count: Int) async throws -> Int {
-    try await executor.run { try self.trim(toCount: count) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: evicts the least recently
-  /// used entries until their values have no more bytes than this.
-  ///
-  /// - Parameter size: How much may stay. 0 and less: nothing.
-  /// - Returns: How many entries left.
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(entries that leave · log n), and a flush.
-  @discardableResult
-  public func trim(toSize size: DataSize) async throws -> Int {
-    try await executor.run { try self.trim(toSize: size) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: removes every expired
-  /// entry.
-  ///
-  /// - Returns: How many went.
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(expired · log n), and a flush; O(n) once after ``expiration`` was set.
-  @discardableResult
-  public func removeExpired() async throws -> Int {
-    try await executor.run { try self.removeExpired() }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: does at once what happens
-  /// every ``StoreConfiguration/autoTrimInterval``.
-  ///
-  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(entries that leave · log n), and a flush.
-  public func trim() async throws { try await executor.run { try self.trim() } }
 }

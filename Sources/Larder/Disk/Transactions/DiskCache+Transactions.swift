@@ -155,27 +155,4 @@ extension DiskCache where Value: Equatable {
       }
     }
   }
-
-  /// As the synchronous form, on a thread of the cache's own: stores a value if there is a
-  /// certain one now.
-  ///
-  /// - Parameters:
-  ///   - value: The value; nil removes what there is.
-  ///   - key: The key.
-  ///   - expected: What must be there; nil: no value.
-  ///   - expiration: How long it lives; nil: as ``expiration`` says.
-  ///   - durability: What it survives once the call returns; nil: as the configuration
-  ///     said.
-  /// - Returns: Whether it was stored; if not, nothing has changed.
-  /// - Throws: As `transaction(durability:_:)`.
-  /// - Complexity: O(log n + bytes), and a change of threads.
-  public func compareAndSet(
-    _ value: Value?, forKey key: Key, expected: Value?, expiration: Expiration? = nil,
-    durability: Durability? = nil
-  ) async throws -> Bool {
-    try await executor.run {
-      try self.compareAndSet(
-        value, forKey: key, expected: expected, expiration: expiration, durability: durability)
-    }
-  }
 }

@@ -32,33 +32,6 @@ extension EntryCache {
     }
     return try store.edit(snapshot.bytes.key, of: snapshot)
   }
-
-  // MARK: - On a thread of the cache's own
-
-  /// As the synchronous form, on a thread of the cache's own: begins to change an entry,
-  /// or to make a new one.
-  ///
-  /// - Parameter key: The key.
-  /// - Returns: An editor; nil if another one is open on the key, or the key is being
-  ///   written to at this moment.
-  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.readOnly`, `.closed`, `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func edit(_ key: Key) async throws -> EntryEditor? {
-    try await store.executor.run { try self.edit(key) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: begins to change an entry
-  /// that has not changed since it was read.
-  ///
-  /// - Parameter snapshot: The entry as it was read from this cache.
-  /// - Returns: An editor; nil if the entry is not what it was, or it is being edited or
-  ///   written to.
-  /// - Throws: `.invalidArgument` (a snapshot of another cache), `.readOnly`, `.closed`,
-  ///   `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func edit(_ snapshot: EntrySnapshot) async throws -> EntryEditor? {
-    try await store.executor.run { try self.edit(snapshot) }
-  }
 }
 
 extension EntrySnapshot {
@@ -73,18 +46,7 @@ extension EntrySnapshot {
     try openStore().edit(bytes.key, of: self)
   }
 
-  /// As the synchronous form, on a thread of the cache's own: begins to change the entry,
-  /// if it has not changed since it was read.
-  ///
-  /// - Returns: An editor; nil if the entry is not what it was, or it is being edited or
-  ///   written to.
-  /// - Throws: `.closed` (also if the cache is gone), `.readOnly`, `.io`.
-  /// - Complexity: O(log n), and a change of threads.
-  public func edit() async throws -> EntryEditor? {
-    try await openStore().executor.run { try self.edit() }
-  }
-
-  private func openStore() throws(LarderError) -> EntryStore {
+  func openStore() throws(LarderError) -> EntryStore {
     if let store = bytes.header.reference.store { return store }
     throw LarderError(.closed, "The snapshot's cache no longer exists; read the entry again.")
   }

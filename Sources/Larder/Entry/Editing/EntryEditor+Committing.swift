@@ -33,22 +33,6 @@ extension EntryEditor {
     }
   }
 
-  /// As the synchronous form, on a thread of the cache's own: stores what was set, all at
-  /// once, and ends the edit.
-  ///
-  /// - Parameters:
-  ///   - expiration: How long the entry lives from now on; nil: as the cache says.
-  ///   - durability: What it survives once the call returns; nil: as the configuration
-  ///     said.
-  /// - Throws: `.invalidArgument`, `.conflict`, `.damaged`, `.closed`, `.tooLarge`,
-  ///   `.diskFull`, `.io`. The edit has ended then, too, and the entry is as it was.
-  /// - Complexity: O(bytes of all values), and a change of threads.
-  public func commit(expiration: Expiration? = nil, durability: Durability? = nil) async throws {
-    try await store.executor.run {
-      try self.commit(expiration: expiration, durability: durability)
-    }
-  }
-
   private func commitSome(
     _ edited: State, _ key: StoreKey, _ terms: StoreTerms
   ) throws {

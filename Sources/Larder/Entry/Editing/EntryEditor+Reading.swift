@@ -45,34 +45,6 @@ extension EntryEditor {
     return try committed()?.inputStream(at: index)
   }
 
-  /// As the synchronous form, on a thread of the cache's own: a value as it was committed
-  /// last.
-  ///
-  /// - Parameter index: Which one, from 0.
-  /// - Returns: Its bytes; nil if there was no entry, or it had left when the
-  ///   editor read first.
-  /// - Throws: `.invalidArgument`, `.conflict`, `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n + bytes) the first time, and a change of threads.
-  public func data(at index: Int) async throws -> Data? {
-    try await store.executor.run { try self.data(at: index) }
-  }
-
-  /// As the synchronous form, on a thread of the cache's own: a value as it was committed
-  /// last, as text.
-  ///
-  /// - Parameters:
-  ///   - index: Which one, from 0.
-  ///   - encoding: What its bytes are; UTF-8 by default.
-  /// - Returns: The text; nil if there was no entry, it has left since, or the bytes are
-  ///   none in that encoding.
-  /// - Throws: `.invalidArgument`, `.conflict`, `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n + bytes) the first time, and a change of threads.
-  public func string(
-    at index: Int, encoding: String.Encoding = .utf8
-  ) async throws -> String? {
-    try await store.executor.run { try self.string(at: index, encoding: encoding) }
-  }
-
   /// The entry as it was.
   private func committed() throws -> EntrySnapshot? {
     let (isOver, old) = state.withLock { ($0.isOver, $0.old) }

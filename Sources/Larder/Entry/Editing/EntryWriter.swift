@@ -71,22 +71,12 @@ public final class EntryWriter: Sendable {
       "The writer of value \(index) is closed, or its editor has ended.")
   }
 
-  /// As the synchronous form, on a thread of the cache's own: writes bytes behind those
-  /// that are there.
-  ///
-  /// - Parameter data: The bytes.
-  /// - Throws: `.conflict`, `.diskFull`, `.io`.
-  /// - Complexity: O(bytes), and a change of threads.
+  /// As the synchronous form, on a thread of the cache's own.
   public func write(_ data: Data) async throws {
     try await editor.store.executor.run { try self.write(data) }
   }
 
-  /// As the synchronous form, on a thread of the cache's own: writes text behind what is
-  /// there.
-  ///
-  /// - Parameter text: The text.
-  /// - Throws: `.conflict`, `.diskFull`, `.io`.
-  /// - Complexity: O(bytes), and a change of threads.
+  /// As the synchronous form, on a thread of the cache's own.
   public func write(_ text: String) async throws {
     try await editor.store.executor.run { try self.write(text) }
   }

@@ -99,16 +99,4 @@ extension ArchiveQuery {
   public func explain() throws -> ArchiveExplanation {
     ArchiveExplanation(try run(isCounting: true))
   }
-
-  /// Runs the query, on a thread of the archive's own, and says how that was done.
-  ///
-  /// - Returns: The index that was used, if any, and how much was looked at.
-  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
-  ///   `.closed`, `.damaged`, `.io`.
-  /// - Complexity: As the synchronous form, and a change of threads.
-  public func explain() async throws -> ArchiveExplanation {
-    try await archive.executor.runCancellable { goesOn in
-      ArchiveExplanation(try self.run(isCounting: true, goesOn: goesOn))
-    }
-  }
 }

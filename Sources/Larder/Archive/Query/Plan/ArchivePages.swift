@@ -101,11 +101,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// - Complexity: O(log n + elements looked at), for each page; see ``ArchiveQuery/pages(of:)``.
   public mutating func next() throws -> [Element]? { try step { true } }
 
-  /// As the synchronous form, on a thread of the archive's own: the next page.
-  ///
-  /// - Returns: The results, at least one; nil if there are no more.
-  /// - Throws: `CancellationError`, and as the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
+  /// As the synchronous form, on a thread of the archive's own, until the task is cancelled.
   public mutating func next() async throws -> [Element]? {
     let pages = self
     let (page, later) = try await query.archive.executor.runCancellable { goesOn in
