@@ -385,6 +385,18 @@ static larder_status note_cut(segment_walk *walk) {
     return LARDER_OK;
 }
 
+/** Whether writes are missing that were in the tree when a segment was cleaned. The newest of them
+    need not be there: a removal goes with what it removed, and the log then goes on behind it. */
+static bool misses_cleaned(const salvage *search) {
+    if (search->has_tree && search->meta.applied >= search->newest_cleaned) return false;
+    for (size_t i = 0; i < search->segment_count; i++) {
+        const segment *from = search->segments[i];
+        if (from->kind == SEGMENT_WRITTEN && from->first_sequence == search->newest_cleaned + 1)
+            return false;
+    }
+    return search->newest_found < search->newest_cleaned;
+}
+
 larder_status larder_salvage_read_log(salvage *search) {
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
@@ -422,8 +434,7 @@ larder_status larder_salvage_read_log(salvage *search) {
         is_first_lost = search->has_tree && limit > search->meta.applied + 1 && is_exact;
         first = walk;
     }
-    bool knows = search->has_tree && search->meta.applied >= search->newest_cleaned;
-    if (!knows && search->newest_found < search->newest_cleaned) search->report->journal_lost++;
+    search->report->journal_lost += misses_cleaned(search);
     // Behind the tree, the log begins with the next number.
     if (!status && is_first_lost)
         status = note_loss(&first, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);

@@ -150,6 +150,7 @@ extension DiskCache {
   }
 
   /// Whether it is likely to take little time to encode the next value.
+  @inlinable
   var encodesShortly: Bool { coder.isIdentity || lastIsShort.load(ordering: .relaxed) }
 
   @usableFromInline

@@ -18,11 +18,13 @@ extension DiskCache {
   }
 
   /// As the synchronous form; on a thread of the cache's own where that may have to wait.
+  @inlinable
   public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
     try await executor.inPlace { try self.read(key, $0) }
   }
 
   /// As the synchronous form; on a thread of the cache's own where that may have to wait.
+  @inlinable
   public nonisolated(nonsending) func peek(forKey key: Key) async throws -> Value? {
     try await executor.inPlace { try self.read(key, $0.union(.peek)) }
   }
@@ -38,6 +40,7 @@ extension DiskCache {
   }
 
   /// As the synchronous form; on a thread of the cache's own where that may have to wait.
+  @inlinable
   public nonisolated(nonsending) func set(
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil
@@ -48,6 +51,7 @@ extension DiskCache {
   }
 
   /// As the synchronous form; on a thread of the cache's own where that may have to wait.
+  @inlinable
   public nonisolated(nonsending) func remove(
     forKey key: Key, durability: Durability? = nil
   ) async throws {

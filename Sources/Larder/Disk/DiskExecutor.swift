@@ -27,6 +27,7 @@ package final class DiskExecutor: Sendable {
   }
 
   /// Runs the body on a thread of the executor.
+  @usableFromInline
   package func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     if Self.mayBlockItsThread { return try body() }
     // So that a task waits for a resumption, and not a thread; but for one that comes too late.
@@ -39,16 +40,23 @@ package final class DiskExecutor: Sendable {
   /// - Parameters:
   ///   - isShort: Whether it takes little of the caller's time; else it is not tried.
   ///   - body: Does so; called again, with nothing, if it would have had to wait.
+  @inlinable
   nonisolated(nonsending) func inPlace<R: Sendable>(
     if isShort: Bool = true, _ body: @escaping @Sendable (StoreReading) throws -> R
   ) async throws -> R {
     if isShort {
-      do {
-        return try body(.withoutWaiting)
-      } catch is StoreWait {
-      } catch let error as LarderError where error.code == .suspended || error.errno == EAGAIN {}
+      do { return try body(.withoutWaiting) } catch {
+        if !Self.isToBeWaitedFor(error) { throw error }
+      }
     }
     return try await run { try body([]) }
+  }
+
+  @usableFromInline
+  static func isToBeWaitedFor(_ error: any Error) -> Bool {
+    if error is StoreWait { return true }
+    guard let error = error as? LarderError else { return false }
+    return error.code == .suspended || error.errno == EAGAIN
   }
 
   /// The same for what also works while the store is suspended.

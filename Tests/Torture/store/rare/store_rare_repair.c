@@ -1360,6 +1360,24 @@ static void changes_meanwhile(torture *run, void *context) {
     brings_back(run, self, 4, 1);
 }
 
+/** A removal that compaction has taken away with its entry is not missed where data.mdb is gone. */
+static void removal_that_is_gone(torture *run, void *context) {
+    enum { COUNT = 3 };
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    if (!make_store(run, self->path, COUNT, USUAL, 1)) return;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(larder_store_remove(store, rare_key(1), 0), LARDER_OK);
+    larder_store_close(store);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
+    EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
+    GIVES(larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == COUNT - 1 && report.journal_lost == 0,
+           "%llu are intact, %llu lost", (unsigned long long)report.intact,
+           (unsigned long long)report.journal_lost);
+}
+
 void family_store_rare_repair(torture *run) {
     if (failing_call_count == 0) {
         torture_skip(run, "rare repairs: the linker does not wrap failing calls here");
@@ -1371,5 +1389,5 @@ void family_store_rare_repair(torture *run) {
               in_the_midst, found_twice, compact_odd_files, backup_of_reads, backup_gets_its_name,
               almost_nothing, unknown_version, no_log, odd_places, rebuilt_at_last,
               rows_against_the_log, records_that_are_gone, damage_behind_the_tree, odd_segments,
-              unpublished_batch, damage_before_zeros, changes_meanwhile);
+              unpublished_batch, damage_before_zeros, removal_that_is_gone, changes_meanwhile);
 }
