@@ -162,6 +162,8 @@ INDEX_EARLY_END) in_file CLarder/index/expiry.c '/^larder_index_slot larder_inde
 INDEX_LIST_COST) in_file CLarder/index/index.c \
     's/if (list != LIST_NONE) index->lists/if (0) index->lists/' ;;
 CLOCK_SLEEPS_ON) in_file CLarderSystem/machine.c 's/moved < NOISE_NS &&.*NS)/(moved, 1))/' ;;
+INDEX_FORGETS_LEFT) in_file CLarder/index/index.c \
+    's/left_use_ns = larder_index_unlisted_use(index, slot);/left_use_ns = INT64_MIN;/' ;;
 INDEX_TOLD_TAKEN) in_file CLarder/index/segment.c \
     's/^        larder_index_clear_told(index, slot);//' ;;
 INDEX_WEIGHS_ALIKE) in_file CLarder/index/policy/adaptive.c '/^static index_total weight_of/,/^}/{

@@ -241,6 +241,31 @@ int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot)
     return tells ? used : LARDER_INDEX_NEVER;
 }
 
+// Uses --------------------------------------------------------------------------------------------
+
+// Whether a use of the entry can be told of. Of one that has expired it must be known when it was.
+static bool is_use_known(const larder_index *index, larder_index_slot slot) {
+    const int64_t deadline = larder_index_deadline(index, slot);
+    return deadline == LARDER_INDEX_NEVER || !index_has_passed(index, deadline) ||
+           larder_index_last_use(index, slot) != LARDER_INDEX_NEVER;
+}
+
+int64_t larder_index_unlisted_use(const larder_index *index, larder_index_slot slot) {
+    if (!larder_index_is_unlisted(index, slot) || !is_use_known(index, slot)) return INT64_MIN;
+    return larder_index_last_use(index, slot);
+}
+
+void larder_index_take_reads(larder_index *index, larder_index_slot *from, larder_index_slot *slots,
+                             size_t capacity, size_t *count) {
+    *count = 0;
+    for (uint32_t passed = 0; passed < LARDER_INDEX_TAKE_MAX_COUNT && *count < capacity; passed++) {
+        *from = larder_index_step(index, *from);
+        if (*from == LARDER_INDEX_NONE) return;
+        if (larder_index_take_read(index, *from) && is_use_known(index, *from))
+            slots[(*count)++] = *from;
+    }
+}
+
 int64_t larder_index_next_deadline(const larder_index *index) {
     return index->heap_count > 0 ? end_of_grace(index, index->heap[0].at) : LARDER_INDEX_NEVER;
 }

@@ -101,34 +101,10 @@ bool larder_index_take_read(larder_index *index, larder_index_slot slot) {
     return take_read(index, slot);
 }
 
-static bool has_expired(const larder_index *index, larder_index_slot slot) {
-    const index_segment *segment = index_segment_of(index, slot);
-    return index->is_timed &&
-           index_has_passed(index, atomic_load_explicit(&segment->deadlines[index_place_of(slot)],
-                                                        memory_order_relaxed));
-}
-
-// Whether a use of the entry can be told of. Of one that has expired it must be known when it was.
-static bool is_use_known(const larder_index *index, larder_index_slot slot) {
-    return !has_expired(index, slot) || larder_index_last_use(index, slot) != LARDER_INDEX_NEVER;
-}
-
-int64_t larder_index_unlisted_use(const larder_index *index, larder_index_slot slot) {
+bool larder_index_is_unlisted(const larder_index *index, larder_index_slot slot) {
+    if (!index->marks_reads) return (*index_mark_of(index, slot) & MARK_READ) != 0;
     const uint8_t tag = tag_get(group_of_slot(index, slot), index_place_of(slot) % GROUP_PLACES);
-    const bool was_used =
-        index->marks_reads ? (tag & TAG_READ) != 0 : (*index_mark_of(index, slot) & MARK_READ) != 0;
-    if (!was_used || !is_use_known(index, slot)) return INT64_MIN;
-    return larder_index_last_use(index, slot);
-}
-
-void larder_index_take_reads(larder_index *index, larder_index_slot *from, larder_index_slot *slots,
-                             size_t capacity, size_t *count) {
-    *count = 0;
-    for (uint32_t passed = 0; passed < LARDER_INDEX_TAKE_MAX_COUNT && *count < capacity; passed++) {
-        *from = larder_index_step(index, *from);
-        if (*from == LARDER_INDEX_NONE) return;
-        if (take_read(index, *from) && is_use_known(index, *from)) slots[(*count)++] = *from;
-    }
+    return (tag & TAG_READ) != 0;
 }
 
 // Checking ----------------------------------------------------------------------------------------

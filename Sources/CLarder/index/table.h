@@ -422,6 +422,8 @@ larder_status larder_index_segments_create(larder_index *index);
 void larder_index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
+/** Whether it was used since larder_index_take_reads listed it last. */
+bool larder_index_is_unlisted(const larder_index *index, larder_index_slot slot);
 /** As larder_index_left_use, of an entry that is there. */
 int64_t larder_index_unlisted_use(const larder_index *index, larder_index_slot slot);
 /** With the first limit: what says that an entry was read since that was taken comes where lists

@@ -96,7 +96,7 @@ bool torture_unhurt(const torture *run);
 void torture_trial(torture *run);
 /** Says that the current trial failed, and why. From any thread and any child. */
 void torture_fail(torture *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** Says what is going on, for the case that this process dies of it; a guard's limit begins anew. */
+/** Says what is going on, in case this process dies of it; a guard's limit begins anew. */
 void torture_note(torture *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Prints why something is not tried on this machine. */
 void torture_skip(torture *run, const char *why);

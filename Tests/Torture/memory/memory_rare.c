@@ -387,8 +387,26 @@ static void take_and_count(torture *run, larder_index *index, uint64_t wanted, u
            (unsigned long long)taken, (unsigned long long)calls, (unsigned long long)wanted);
 }
 
+/** All leave, of which so many were read and not listed. */
+static void leave_and_count(torture *run, larder_index *index, larder_index_slot *slots,
+                            uint64_t wanted, unsigned form) {
+    size_t count = 0;
+    uint64_t told = 0;
+    GIVES(larder_index_list(index, LARDER_INDEX_UNORDERED, slots, TAKEN_COUNT, &count), LARDER_OK);
+    for (size_t i = 0; i < count; i++) {
+        // Half of them are asked before: then that is the time when it is told.
+        bool was_read = i % 2 && larder_index_take_read(index, slots[i]);
+        larder_index_take(index, slots[i], LARDER_INDEX_EXPIRED);
+        bool is_told = larder_index_left_use(index) != INT64_MIN;
+        EXPECT(run, !(was_read && is_told), "form %u: a read is told twice", form);
+        told += was_read || is_told;
+    }
+    EXPECT(run, count == TAKEN_COUNT && told == wanted, "form %u: %llu reads of %zu that left",
+           form, (unsigned long long)told, count);
+}
+
 /** Reads are listed once, whatever the policy and however they were noted, over a change of limits,
-    and when they come again. */
+    and when they come again; or are told of what leaves. */
 static void taken_reads(torture *run) {
     static larder_index_slot slots[TAKEN_COUNT];
     const uint64_t all = (TAKEN_COUNT + TAKEN_STEP - 1) / TAKEN_STEP;
@@ -412,9 +430,12 @@ static void taken_reads(torture *run) {
             bool is_lost = round == 2 && form == 4 + LARDER_INDEX_ADAPTIVE;
             take_and_count(run, index, is_lost ? 0 : all, form);
             take_and_count(run, index, 0, form);
-            if (round < 3) larder_index_write_end(index);
+            larder_index_write_end(index);
         }
-        unmade(run, index, TAKEN_COUNT);
+        read_some(index);
+        larder_index_write_begin(index);
+        leave_and_count(run, index, slots, all, form);
+        unmade(run, index, 0);
     }
 }
 

@@ -67,32 +67,18 @@ extension DiskCache: CacheTier {
 
 // As any store in a folder; a tier without one of its own would do nothing.
 extension DiskCache {
-  /// As the synchronous form, on a thread of the cache's own: makes everything written so far
-  /// survive a power cut.
-  ///
-  /// - Throws: As the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
+  /// As the synchronous form, on a thread of the cache's own.
   public func sync() async throws { try await executor.run { try self.sync() } }
 
-  /// As the synchronous form, on a thread of its own: suspends the cache.
-  ///
-  /// - Parameter calls: What calls do until the cache is resumed; they fail by default.
-  /// - Throws: As the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
+  /// As the synchronous form, on a thread of its own.
   public func suspend(calls: SuspendedCalls = .fail) async throws {
     try await executor.runAnyway { try self.suspend(calls: calls) }
   }
 
-  /// As the synchronous form, on a thread of its own: opens the cache again.
-  ///
-  /// - Throws: As the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
+  /// As the synchronous form, on a thread of its own.
   public func resume() async throws { try await executor.runAnyway { try self.resume() } }
 
-  /// As the synchronous form, on a thread of the cache's own: ends the use of the cache.
-  ///
-  /// - Throws: As the synchronous form.
-  /// - Complexity: As the synchronous form, and a change of threads.
+  /// As the synchronous form, on a thread of the cache's own.
   public func close() async throws { try await executor.runAnyway { try self.close() } }
 }
 
