@@ -106,11 +106,25 @@ void *larder_index_payload(const larder_index *index, larder_index_slot slot) {
 
 // Coming and going --------------------------------------------------------------------------------
 
-static larder_status make_costly(larder_index *index) {
+larder_status larder_index_make_costly(larder_index *index) {
     if (index->has_costs) return LARDER_OK;
     const larder_status status = larder_index_add_array(index, ARRAY_COSTS);
-    index->has_costs = !status;
-    return status;
+    if (status) return status;
+    larder_index_slot slot = LARDER_INDEX_NONE;
+    while ((slot = larder_index_step(index, slot)) != LARDER_INDEX_NONE)
+        *index_cost_at(index, slot) = index->unit_cost;
+    for (uint32_t list = 0; list < LISTS; list++)
+        index->lists[list].cost = (index_total)index->lists[list].count * index->unit_cost;
+    index->has_costs = true;
+    return LARDER_OK;
+}
+
+// To be called before an entry has this cost: most often all have the same, which takes no memory.
+static larder_status admit_cost(larder_index *index, uint64_t cost) {
+    if (index->has_costs) return LARDER_OK;
+    if (index->count == 0)
+        index->unit_cost = index->cost_limit == LARDER_INDEX_UNLIMITED ? cost : 0;
+    return cost == index->unit_cost ? LARDER_OK : larder_index_make_costly(index);
 }
 
 static void set_cost(larder_index *index, larder_index_slot slot, uint64_t cost) {
@@ -148,7 +162,7 @@ static inline larder_status place_entry(larder_index *index, uint64_t hash,
 larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t cost,
                                   larder_index_slot *slot) {
     *slot = LARDER_INDEX_NONE;
-    if (index->count >= ENTRIES_MAX || (cost != 0 && make_costly(index) != LARDER_OK) ||
+    if (index->count >= ENTRIES_MAX || admit_cost(index, cost) != LARDER_OK ||
         (index->has_times && larder_index_make_timed(index) != LARDER_OK) ||
         place_entry(index, hash, slot) != LARDER_OK)
         return ENOMEM;
@@ -158,6 +172,8 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
     if (index->has_costs) {
         *index_cost_at(index, *slot) = 0;
         set_cost(index, *slot, cost);
+    } else {
+        index->total_cost += cost;
     }
     if (index->has_times) {
         index_segment_of(index, *slot)->times[index_place_of(*slot)].heap_position =
@@ -170,7 +186,7 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
 }
 
 void larder_index_rewrite(larder_index *index, larder_index_slot slot, uint64_t cost) {
-    if (cost == 0 || make_costly(index) == LARDER_OK) set_cost(index, slot, cost);
+    if (admit_cost(index, cost) == LARDER_OK) set_cost(index, slot, cost);
     index->gone[LARDER_INDEX_REPLACED]++;
     index->newest = slot;
     larder_index_begin_life(index, slot);
@@ -186,7 +202,8 @@ void larder_index_take(larder_index *index, larder_index_slot slot, larder_index
     index->left_use_ns = larder_index_unlisted_use(index, slot);
     if (index->is_limited) index_list_remove(index, slot);
     larder_index_end_life(index, slot);
-    set_cost(index, slot, 0);
+    if (index->has_costs) set_cost(index, slot, 0);
+    else index->total_cost -= index->unit_cost;
     segment_vacate(index, slot);
     index->count--;
     index->gone[cause < LARDER_INDEX_CAUSES ? cause : LARDER_INDEX_REMOVED]++;
@@ -236,7 +253,7 @@ static uint32_t reader_stamp(larder_index *index, index_reader *reader) {
 // Of a note it is added when the policy is told: then many costs come from memory at a time.
 static inline void reader_add_cost(const larder_index *index, index_reader *reader,
                                    larder_index_slot slot) {
-    if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+    reader->hit_cost += larder_index_cost(index, slot);
 }
 
 // Whether a writer has to come: a buffer is full, or stamps run out. `group` has the entry's tag.
@@ -315,6 +332,7 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
                       index_place_of(probe->slot) - probe->group * GROUP_PLACES);
     if (!index->marks_reads || index->stamps_reads || index->has_costs)
         wants_writer = reader_note(index, reader, probe->slot, probe->tags);
+    else reader->hit_cost += index->unit_cost;
     leave_reader(index, reader, wants_writer);
 }
 
@@ -369,5 +387,5 @@ uint64_t larder_index_total_cost(const larder_index *index) {
 }
 
 uint64_t larder_index_cost(const larder_index *index, larder_index_slot slot) {
-    return index->has_costs ? *index_cost_at(index, slot) : 0;
+    return index->has_costs ? *index_cost_at(index, slot) : index->unit_cost;
 }

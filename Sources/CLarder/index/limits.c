@@ -72,6 +72,9 @@ larder_status larder_index_set_limits(larder_index *index, uint64_t count_limit,
     const bool was_limited = index->is_limited;
     const bool is_limited = !is_unlimited(count_limit, cost_limit);
     larder_status status = LARDER_OK;
+    if (cost_limit != LARDER_INDEX_UNLIMITED && index->count > 0 && index->unit_cost != 0)
+        status = larder_index_make_costly(index);
+    if (status) return status;
     index->count_limit = count_limit;
     index->cost_limit = cost_limit;
     if (is_limited && !was_limited) status = make_lists(index);

@@ -156,7 +156,7 @@ void larder_lock_tell_notes(larder_index *index, index_reader *reader) {
             approach_further(index, reader->notes[i - NOTES_AHEAD]);
         if (i < 2 * NOTES_AHEAD) continue;
         const larder_index_slot slot = reader->notes[i - 2 * NOTES_AHEAD];
-        if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+        reader->hit_cost += larder_index_cost(index, slot);
         larder_index_used(index, slot);
     }
     reader->noted = 0;

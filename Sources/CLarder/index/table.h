@@ -214,7 +214,7 @@ struct larder_index {
     bool stamps_reads;
     /** Reads mark the tag: unless they are noted. */
     bool marks_reads;
-    /** Segments have costs. */
+    /** Segments have costs: entries cost different things, or a limit asks. */
     bool has_costs;
     /** The policy's, from 1 on; 0 if it wants to hear of all that is noted. */
     uint32_t turn;
@@ -228,6 +228,8 @@ struct larder_index {
     // What a writer needs.
     _Alignas(64) uint64_t count;
     index_total total_cost;
+    /** What each entry costs, unless segments have costs. */
+    uint64_t unit_cost;
     uint64_t count_limit;
     uint64_t cost_limit;
     const index_policy *policy;
@@ -424,6 +426,8 @@ void larder_index_segments_destroy(larder_index *index);
 bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
 /** Whether it was used since larder_index_take_reads listed it last. */
 bool larder_index_is_unlisted(const larder_index *index, larder_index_slot slot);
+/** Has each entry keep a cost of its own. O(n), and O(1) if they do. */
+larder_status larder_index_make_costly(larder_index *index);
 /** As larder_index_left_use, of an entry that is there. */
 int64_t larder_index_unlisted_use(const larder_index *index, larder_index_slot slot);
 /** With the first limit: what says that an entry was read since that was taken comes where lists
