@@ -3,6 +3,7 @@ import Foundation
 import Larder
 import LarderCore
 import LarderLogTool
+import Synchronization
 
 /// A cache of any program: its keys and values are bytes.
 typealias RawCache = DiskCache<Data, Data>
@@ -31,8 +32,23 @@ enum CacheFolder {
   private static func openForReading(_ path: String) throws -> RawCache {
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.isReadOnly = true
-    return try RawCache(
-      at: .path(path), coder: coder, keyCoder: .data, configuration: configuration)
+    return try open(path, configuration)
+  }
+
+  /// What is known of a folder's keys once it is open.
+  private final class Keys: Sendable {
+    let areText = Atomic(false)
+  }
+
+  private static func open(
+    _ path: String, _ configuration: DiskCacheConfiguration<Data, Data>
+  ) throws -> RawCache {
+    let keys = Keys()
+    let keyCoder = KeyCoder<Data>.data { keys.areText.load(ordering: .relaxed) }
+    let cache = try RawCache(
+      at: .path(path), coder: coder, keyCoder: keyCoder, configuration: configuration)
+    keys.areText.store(cache.hasTextKeys, ordering: .relaxed)
+    return cache
   }
 
   /// Opens the cache for reading and writing, and nobody else may have it.
@@ -45,8 +61,7 @@ enum CacheFolder {
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.mustExist = !creates
     configuration.trustsOtherUsers = others.areTrusted
-    let cache = try RawCache(
-      at: .path(path), coder: coder, keyCoder: .data, configuration: configuration)
+    let cache = try open(path, configuration)
     try tellLosses(of: cache)
     return cache
   }

@@ -67,6 +67,29 @@ struct CacheEntryTests {
     #expect(try pages.value(forKey: url("https://c.example/")) == Data("new".utf8))
   }
 
+  /// In the folder of a program whose keys are text, the forms of one text are one key.
+  @Test func aTextIsOneKeyInEachOfItsForms() throws {
+    let (whole, parts) = ("caf\u{e9}", "cafe\u{301}")
+    func open() throws -> DiskCache<String, Data> {
+      try DiskCache<String, Data>(at: .path(cache), coder: .data, keyCoder: .string)
+    }
+    do { try open().set(Data("old".utf8), forKey: parts) }
+    for form in [whole, parts] {
+      #expect(try Tool.run("cache", "get", cache, form).text == "old")
+      #expect(try list("--prefix", form) == ["caf\u{e9}"])
+    }
+    try set(parts, "new")
+    do {
+      let tokens = try open()
+      #expect(try tokens.keys() == [whole] && tokens.count == 1)
+      #expect(try tokens.value(forKey: parts) == Data("new".utf8))
+      try tokens.close()
+    }
+    let removal = try Tool.run("cache", "rm", cache, parts)
+    #expect(removal.errors.contains("1 entry removed"))
+    #expect(try open().count == 0)
+  }
+
   @Test func extendedDataComesBackWithoutTheValue() throws {
     try set("key", "value", "--extended", "meta")
     #expect(try Tool.run("cache", "get", "--extended", cache, "key").text == "meta")

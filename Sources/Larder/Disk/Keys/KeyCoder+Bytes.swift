@@ -47,6 +47,24 @@ extension KeyCoder where Key == Data {
   }
 }
 
+extension KeyCoder where Key == Data {
+  /// As ``data``; but where keys are text, the forms of one text are one key.
+  ///
+  /// - Parameter isText: Whether the folder's keys are.
+  package static func data(isText: @escaping @Sendable () -> Bool) -> KeyCoder<Data> {
+    let (plain, string) = (KeyCoder<Data>.data, KeyCoder<String>.string)
+    return KeyCoder(
+      .unknown, keepsOrder: true, keepsPrefixes: true,
+      borrow: { key, body in
+        guard isText(), let text = String(validating: key, as: UTF8.self) else {
+          return try plain.borrow(key, body)
+        }
+        try string.borrow(text, body)
+      },
+      decode: { Data(copied: $0) })
+  }
+}
+
 extension KeyCoder where Key == [UInt8] {
   /// Bytes as they are: keeps order and prefixes. Opens a folder with keys of any type, as what
   /// their bytes are.

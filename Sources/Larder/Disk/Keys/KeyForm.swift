@@ -53,6 +53,13 @@ package struct KeyForm: RawRepresentable, Hashable, Sendable {
   }
 }
 
+extension DiskCache {
+  /// Whether the folder says that its keys are text.
+  package var hasTextKeys: Bool {
+    (try? store.statistics().key_form) == UInt32(KeyForm.text.rawValue)
+  }
+}
+
 extension KeyCoder {
   /// Whether bytes that were stored are those of a key, as they are written now or as earlier
   /// versions wrote them.
