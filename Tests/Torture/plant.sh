@@ -197,7 +197,7 @@ STORE_GIVEN_UP_STAYS) in_file CLarderStore/store/replay.c \
     's/removed = larder_log_remove(log, facts->number);/removed = LARDER_OK;/' ;;
 STORE_OPENS_OLD_INDEX) in_file CLarderStore/store/match.c \
     's/facts->as_of > of->meta->applied)/facts->as_of > UINT64_MAX - 1)/
-    s/missing != 0 && has_unknown(of)/0/' ;;
+    s/missing != 0 && has_unknown(of, newest)/0 \&\& has_unknown(of, newest)/' ;;
 STORE_ENDS_AT_A_HOLE) in_file CLarderStore/log/scan.c \
     's/^    if (!scan->looks_behind .*/    return LARDER_END;/' ;;
 STORE_NEEDS_HEADS) in_file CLarderStore/log/segment.c \
