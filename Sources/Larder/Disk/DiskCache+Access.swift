@@ -169,9 +169,15 @@ extension DiskCache {
     return try result.get()
   }
 
+  /// Whether a write of that durability, or of the cache's, is synced.
+  @inlinable
+  func waitsForDevice(_ durability: Durability?) -> Bool {
+    (durability ?? self.durability) == .power
+  }
+
   @inlinable
   func remove(_ key: Key, _ durability: Durability?, _ how: StoreReading = .use) throws {
-    let isSynced = (durability ?? self.durability) == .power
+    let isSynced = waitsForDevice(durability)
     try keyCoder.borrow(key) { try store.remove($0, isSynced: isSynced, how) }
   }
 

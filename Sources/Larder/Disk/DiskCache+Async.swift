@@ -45,7 +45,7 @@ extension DiskCache {
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil
   ) async throws {
-    try await executor.inPlace(if: encodesShortly) {
+    try await executor.inPlace(if: encodesShortly && !waitsForDevice(durability)) {
       try self.set(value, key, extendedData, expiration, durability, $0)
     }
   }
@@ -55,7 +55,9 @@ extension DiskCache {
   public nonisolated(nonsending) func remove(
     forKey key: Key, durability: Durability? = nil
   ) async throws {
-    try await executor.inPlace { try self.remove(key, durability, $0) }
+    try await executor.inPlace(if: !waitsForDevice(durability)) {
+      try self.remove(key, durability, $0)
+    }
   }
 
   /// As the synchronous form, on a thread of the cache's own.

@@ -43,20 +43,25 @@ extension MemoryCache {
     }
   }
 
+  /// More is not kept until somebody asks.
+  private var hasRoomForUses: Bool { usesOfGone.withLock { $0.count < 1 << 16 } }
+
   /// The same of all, before they leave together.
   func noteAllUses() {
     guard keepsUses.load(ordering: .relaxed) else { return }
     var slot = LarderIndex.none
-    repeat { noteUses(from: &slot) } while slot != LarderIndex.none
+    while hasRoomForUses {
+      noteUses(from: &slot)
+      if slot == LarderIndex.none { return }
+    }
   }
 
   /// Notes that an entry was used that has just left. The index is locked.
   @usableFromInline @inline(never)
   func noteUse(_ payload: UnsafeMutableRawPointer) {
-    guard let time = index.useOfLeft() else { return }
+    guard let time = index.useOfLeft(), hasRoomForUses else { return }
     let key = payload.assumingMemoryBound(to: Entry.self).pointee.key
-    // More is not kept until somebody asks.
-    usesOfGone.withLock { if $0.count < 1 << 16 { $0.append((key, time)) } }
+    usesOfGone.withLock { $0.append((key, time)) }
   }
 
   /// Whether an entry can be stored without another one leaving for it.

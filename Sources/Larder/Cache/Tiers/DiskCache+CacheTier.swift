@@ -40,7 +40,8 @@ extension DiskCache: CacheTier {
     _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
   ) async throws {
     // What is unchanged is looked up first.
-    try await executor.inPlace(if: encodesShortly && !entry.isUnchanged) {
+    let isInPlace = encodesShortly && !entry.isUnchanged && !waitsForDevice(durability)
+    try await executor.inPlace(if: isInPlace) {
       try self.setTier(entry, key, durability, $0)
     }
   }
