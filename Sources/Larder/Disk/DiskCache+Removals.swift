@@ -36,7 +36,7 @@ extension DiskCache {
   /// Removes all entries whose keys begin with another key, some thousand at a time.
   ///
   /// - Parameter prefix: What the keys begin with; an empty one begins every key.
-  /// - Returns: How many entries went.
+  /// - Returns: How many entries went; one that had expired and was still there is one.
   /// - Throws: `.invalidArgument` (the key coder does not keep prefixes), and as
   ///   `removeAll()`.
   /// - Complexity: O(entries that go).

@@ -61,7 +61,7 @@ struct ArchiveQuery: ParsableCommand {
   @Option(name: .long, help: "Leave out so many, the first ones.")
   var skip: UInt64 = 0
 
-  @Option(name: [.customShort("n"), .long], help: "Print at most so many.")
+  @Option(name: [.customShort("n", allowingJoined: true), .long], help: "Print at most so many.")
   var limit: UInt64?
 
   @Flag(name: .long, help: "Print only how many there are.")

@@ -10,7 +10,8 @@ struct EntryListing: ParsableArguments {
   @Option(name: .long, help: "Only keys that begin like this.")
   var prefix: String?
 
-  @Option(name: [.customShort("n"), .long], help: "Only so many, the first ones.")
+  @Option(
+    name: [.customShort("n", allowingJoined: true), .long], help: "Only so many, the first ones.")
   var limit: UInt64?
 
   @Flag(

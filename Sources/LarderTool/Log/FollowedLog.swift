@@ -12,6 +12,7 @@ final class FollowedLog {
   let damage: LarderError?
   /// How often what has the log's name was no log, as one that is just being made.
   private var misses = 0
+  private var hasToldOfDeletion = false
 
   /// How often that may be before it is an error.
   private static let patience = 25
@@ -57,8 +58,14 @@ final class FollowedLog {
   ///
   /// - Returns: Whether it is the same log, so that its numbers go on; nil if there is none yet.
   func openSuccessor() throws -> Bool? {
-    guard let other = try openPath() else { return nil }
-    misses = 0
+    guard let other = try openPath() else {
+      if !hasToldOfDeletion && misses == 0 {
+        StandardError.note("\(path): deleted; waiting for another log of this name")
+        hasToldOfDeletion = true
+      }
+      return nil
+    }
+    (misses, hasToldOfDeletion) = (0, false)
     let next = try ring.statistics().nextSequence
     let isSame =
       try other.created() == ring.created() && other.statistics().nextSequence >= next

@@ -54,7 +54,7 @@ struct LogCat: ParsableCommand {
   var from: UInt64?
 
   @Option(
-    name: [.customShort("n"), .long],
+    name: [.customShort("n", allowingJoined: true), .long],
     help: ArgumentHelp("Only so many of the newest messages.", valueName: "count"))
   var last: UInt64?
 

@@ -36,7 +36,7 @@ struct LogTail: ParsableCommand {
   var files: [String]
 
   @Option(
-    name: [.customShort("n"), .long],
+    name: [.customShort("n", allowingJoined: true), .long],
     help: ArgumentHelp(
       "How many of the newest messages to print first. (default: 10; with --since, all)",
       valueName: "count"))

@@ -137,6 +137,7 @@ struct LogTailTests {
     try writer.append("two")
     #expect(tail.readLine() == "two\n")
     #expect(errorCode { try writer.sync() } == .replaced)
+    #expect(tail.readErrors() == "larder: \(log): deleted; waiting for another log of this name\n")
     let next = try open()
     try next.append("three")
     #expect(tail.readLine() == "three\n")

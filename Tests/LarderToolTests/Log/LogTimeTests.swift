@@ -53,7 +53,7 @@ struct LogTimeTests {
         let run = try Tool.run(["log", "tail", "--since", since] + files)
         #expect(run.code == 0 && run.lines.count == expected * files.count, "\(since)")
       }
-      let one = try Tool.run("log", "tail", "-n", "1", "--since", since, log)
+      let one = try Tool.run("log", "tail", "-n1", "--since", since, log)
       #expect(one.lines.count == min(1, expected), "\(since)")
     }
     let shown = try Tool.run("log", "cat", "--time", "--sequence", "--last", "1", log).text

@@ -45,7 +45,7 @@ final class RunningTool {
   /// Reads exactly `count` bytes, or fewer if the output ends.
   func read(_ count: Int) -> Data {
     while unread.count < count {
-      let more = readAvailable()
+      let more = Self.readAvailable(outputPipe)
       if more.isEmpty { break }
       unread.append(more)
     }
@@ -56,13 +56,16 @@ final class RunningTool {
 
   /// What is there, at least a byte. Empty at the end, and if nothing comes for a minute, so that a
   /// test of a tool that hangs fails instead of hanging, too.
-  private func readAvailable() -> Data {
-    var waiting = pollfd(
-      fd: outputPipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+  private static func readAvailable(_ pipe: Pipe) -> Data {
+    let file = pipe.fileHandleForReading
+    var waiting = pollfd(fd: file.fileDescriptor, events: Int16(POLLIN), revents: 0)
     var ready: Int32
     repeat { ready = poll(&waiting, 1, 60_000) } while ready < 0 && errno == EINTR
-    return ready > 0 ? outputPipe.fileHandleForReading.availableData : Data()
+    return ready > 0 ? file.availableData : Data()
   }
+
+  /// Waits for errors, and takes what is there.
+  func readErrors() -> String { String(decoding: Self.readAvailable(errorPipe), as: UTF8.self) }
 
   /// Reads a line with its newline, or less if the output ends.
   func readLine() -> String {

@@ -20,10 +20,15 @@ extension Cache {
   /// As the blocking form.
   func old(forKey key: Key) async -> OldValue<Value>? {
     if let old = memoryCache.old(forKey: key) { return old }
-    guard memoryCache.keepsExpired, let diskCache else { return nil }
-    // Whoever is cancelled wants nothing.
-    let entry = try? await diskCache.executor.run { self.expiredEntry(forKey: key) }
-    return entry.flatMap(\.self).map { OldValue($0, clock.date) }
+    guard memoryCache.keepsExpired else { return nil }
+    var entry: Entry?
+    if let diskCache, queue?.write(forKey: key) == nil {
+      // Whoever is cancelled wants nothing.
+      entry = try? await diskCache.executor.run { self.expiredEntry(forKey: key) }
+    } else {
+      entry = expiredEntry(forKey: key)
+    }
+    return entry.map { OldValue($0, clock.date) }
   }
 
   /// A value that may be returned although it has expired, when a load failed: not one that
@@ -49,17 +54,20 @@ extension Cache {
     return (try? await diskCache.executor.run { self.hasExpired(key) }) ?? true
   }
 
-  /// What a disk has, which memory keeps as expired from then on: all who waited for a load ask
-  /// when it fails.
+  /// What waits for a disk or is there, and memory keeps as expired from then on: all who waited
+  /// for a load ask when it fails.
   private func expiredEntry(forKey key: Key) -> Entry? {
-    guard memoryCache.keepsExpired, queue?.write(forKey: key) == nil else { return nil }
+    guard memoryCache.keepsExpired else { return nil }
     let token = writers.token(key)
-    for slot in slots {
-      guard let entry = slot.expiredEntry(forKey: key) else { continue }
-      keep(entry, key, token)
-      return entry
+    let entry: Entry?
+    if let write = queue?.write(forKey: key) {
+      entry = write.entry(
+        at: clock.date, diskCache?.expiration, keptFor: memoryCache.expiredLife)
+    } else {
+      entry = slots.lazy.compactMap { $0.expiredEntry(forKey: key) }.first
     }
-    return nil
+    if let entry { keep(entry, key, token) }
+    return entry
   }
 }
 

@@ -195,6 +195,7 @@ extension Cache {
         // What expired while it waited is to be gone from the tiers, too.
         let entry = write.tierEntry(at: clock.date, diskCache?.expiration)
         try await writeTiers(entry, write.key, nil)
+        if entry == nil { try await keepExpired(write) }
         queue.end(write)
       } catch {
         outcome.isBlocked = !Self.isHopeless(error)
@@ -203,6 +204,17 @@ extension Cache {
       }
     }
     return outcome
+  }
+
+  /// Has the disk keep what expired while it waited, for loads that fail.
+  private func keepExpired(_ write: WriteBackQueue<Key, Value>.Write) async throws {
+    for (depth, slot) in slots.enumerated() {
+      guard let disk = slot.disk,
+        let entry = write.tierEntry(
+          at: clock.date, disk.expiration, keptFor: disk.expiredLife)
+      else { continue }
+      try await slot.set(copy(entry, at: depth), forKey: write.key, durability: nil)
+    }
   }
 
   /// A write was given up. To readers that is one: what the tiers have comes to light again.

@@ -27,29 +27,40 @@ final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     let since: UInt64
 
     /// The entry as it is to be read: its life ends when it would have ended had it been
-    /// written at once. nil for a removal, and if it has expired.
+    /// written at once.
     ///
-    /// - Parameter standard: The expiration of one that has none of its own; nil: who knows.
-    func entry(at now: Date, _ standard: Expiration?) -> Entry? {
+    /// - Parameters:
+    ///   - standard: The expiration of one that has none of its own; nil: who knows.
+    ///   - grace: How long an entry is wanted after its end.
+    /// - Returns: nil for a removal, and for one that ended before that.
+    func entry(
+      at now: Date, _ standard: Expiration?, keptFor grace: Duration = .zero
+    ) -> Entry? {
       guard var entry else { return nil }
       entry.age = .seconds(max(0, now.timeIntervalSince(date)))
       guard let expiration = entry.expiration ?? standard, expiration != .never else {
         return entry
       }
+      let end = expiration.expirationDate(from: date)
       // A clock that was set back makes nothing younger than it is.
-      if expiration.isExpired(writtenAt: date, now: max(now, date)) { return nil }
-      let end = Expiration(afterWrite: expiration.afterWrite, date: expiration.date)
-        .expirationDate(from: date)
-      entry.expiration = Expiration(afterAccess: expiration.afterAccess, date: end)
+      let isOver = end.map { max(now, date) >= $0 } ?? false
+      if let end, isOver, max(now, date) >= end + grace.inSeconds { return nil }
+      let fixed = Expiration(afterWrite: expiration.afterWrite, date: expiration.date)
+      entry.expiration =
+        isOver
+        ? Expiration(date: end)
+        : Expiration(afterAccess: expiration.afterAccess, date: fixed.expirationDate(from: date))
       return entry
     }
 
     /// The entry as it is to be written: one without an expiration of its own keeps to the tiers',
     /// also when that changes.
-    func tierEntry(at now: Date, _ standard: Expiration?) -> Entry? {
-      guard let alive = self.entry(at: now, standard) else { return nil }
+    func tierEntry(
+      at now: Date, _ standard: Expiration?, keptFor grace: Duration = .zero
+    ) -> Entry? {
+      guard let kept = self.entry(at: now, standard, keptFor: grace) else { return nil }
       // A spread is drawn for good, and from when it is drawn.
-      guard var entry, entry.expiration == nil, standard?.spread ?? 0 == 0 else { return alive }
+      guard var entry, entry.expiration == nil, standard?.spread ?? 0 == 0 else { return kept }
       entry.writtenAt = date
       return entry
     }

@@ -66,6 +66,9 @@ extension MemoryCache {
   /// Whether values are kept for loads that fail.
   package var keepsExpired: Bool { grace > 0 }
 
+  /// How long values are kept for loads that fail.
+  package var expiredLife: Duration { .nanoseconds(grace) }
+
   /// What goes with a value that was given a life of its own.
   @inlinable @inline(__always)
   func company(of expiration: Expiration?) -> MemoryCompany? {

@@ -53,6 +53,58 @@ struct CacheFailingLoadTests {
     }
   }
 
+  /// A value that expires before the disk has it is kept as if it had been there.
+  @Test(arguments: [nil, Expiration.seconds(60), .afterAccess(.seconds(60))])
+  func valueThatExpiresWhileItWaitsIsGivenOut(own: Expiration?) async throws {
+    let directory = try TemporaryDirectory()
+    var configuration = CacheConfiguration<String, String>()
+    configuration.clock = clock.clock
+    configuration.expiration = .seconds(60)
+    configuration.memory.staleIfError = .seconds(600)
+    configuration.writePolicy = .writeBack()
+    let place = StoreLocation.url(directory.file("cache"))
+    var cache = try Cache<String, String>(at: place, configuration: configuration)
+    let seen = Locked<[OldValue<String>?]>([])
+    func load() async throws -> String {
+      cache.memoryCache.removeAll()
+      return try await cache.value(forKey: "k") { (old: OldValue<String>?) in
+        seen.withLock { $0.append(old) }
+        throw CacheTestFailure()
+      }
+    }
+    try await cache.suspend()
+    try await cache.set("old", forKey: "k", extendedData: Data("tag".utf8), expiration: own)
+    clock.advance(61)
+    #expect(try await load() == "old")
+    clock.advance(100)
+    try await cache.resume()
+    try await cache.drain()
+    #expect(cache.statistics.pendingWrites == 0)
+    #expect(try await cache.value(forKey: "k") == nil)
+    #expect(try await !cache.contains("k"))
+    #expect(try await load() == "old")
+    try await cache.close()
+    cache = try Cache<String, String>(at: place, configuration: configuration)
+    clock.advance(498)
+    #expect(try await load() == "old")
+    #expect(
+      seen.withLock { $0.allSatisfy { $0?.value == "old" && $0?.extendedData == Data("tag".utf8) } }
+    )
+    clock.advance(2)
+    await #expect(throws: CacheTestFailure()) { try await load() }
+    #expect(seen.withLock { $0.count == 4 && $0.last == .some(nil) })
+    // One that waited longer than it is kept is gone.
+    try await cache.suspend()
+    try await cache.set("late", forKey: "k", expiration: own)
+    clock.advance(661)
+    await #expect(throws: CacheTestFailure()) { try await load() }
+    try await cache.resume()
+    try await cache.drain()
+    await #expect(throws: CacheTestFailure()) { try await load() }
+    #expect(try cache.diskCache?.count == 0)
+    try await cache.close()
+  }
+
   /// What has expired is not given out any more once there is nothing to store under its key, be
   /// it in memory, on the disk, or found there by the next one who opens it.
   @Test(arguments: [false, true]) func expiredValueGoesWithItsKey(isReopened: Bool) async throws {
