@@ -182,10 +182,8 @@ static void store_tell(larder_store *store) {
 }
 
 larder_status larder_store_end_append(larder_store *store, const uint8_t *target, size_t length,
-                                      uint32_t count, uint64_t first_word, uint32_t flags,
-                                      uint64_t *sequence) {
+                                      uint32_t count, uint32_t flags, uint64_t *sequence) {
     pending_writes *pending = &store->pending;
-    larder_log_publish(&pending->log, length, count, first_word);
     const segment *to = pending->log.active;
     larder_store_publish(store, target, count, to->number);
     pending->active->end =

@@ -16,13 +16,11 @@ LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *
 LARDER_MUST_CHECK larder_status larder_store_begin_append(larder_store *store, size_t length,
                                                           uint32_t count, uint32_t flags,
                                                           bool is_removal, uint8_t **target);
-/** Publishes the `count` records that were written at `target`, sealed but for the first word of
-    the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
-    it.
+/** Puts the `count` records at `target`, which the log has published, into the memtable; tells the
+    checkpoint's thread if it is time; unlocks; syncs if `flags` ask for it.
     @param sequence receives their number; may be NULL. */
 LARDER_MUST_CHECK larder_status larder_store_end_append(larder_store *store, const uint8_t *target,
                                                         size_t length, uint32_t count,
-                                                        uint64_t first_word, uint32_t flags,
-                                                        uint64_t *sequence);
+                                                        uint32_t flags, uint64_t *sequence);
 
 #endif

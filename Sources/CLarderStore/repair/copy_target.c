@@ -93,9 +93,10 @@ larder_status larder_copy_target_put(copy_target *target, larder_bytes whole, in
     // It may have been one of a batch.
     copy[21] &= (uint8_t)~RECORD_CONTINUES;
     uint64_t sequence = store->pending.log.last_sequence + 1;
-    uint64_t word = larder_record_seal(copy, whole.length, sequence, 0, false);
+    larder_log_publish(&store->pending.log, padded, 1,
+                       larder_record_seal(copy, whole.length, sequence, 0, false));
     // Only a sync could fail, for which nobody asks.
-    (void)!larder_store_end_append(store, copy, padded, 1, word, 0, NULL);
+    (void)!larder_store_end_append(store, copy, padded, 1, 0, NULL);
     bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != record_first_deadline(&entry);
     return was_read ? copy_target_note(target, &entry, sequence, deadline_ns) : LARDER_OK;

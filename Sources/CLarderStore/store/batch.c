@@ -156,8 +156,8 @@ static larder_status batch_write(larder_store_batch *batch, larder_status unique
     atomic_fetch_add_explicit(&store->figures.written, batch->put_count, memory_order_relaxed);
     atomic_fetch_add_explicit(&store->figures.removed, records->count - batch->put_count,
                               memory_order_relaxed);
-    return larder_store_end_append(store, target, records->length, records->count, first_word,
-                                   flags, sequence);
+    larder_log_publish(&store->pending.log, records->length, records->count, first_word);
+    return larder_store_end_append(store, target, records->length, records->count, flags, sequence);
 }
 
 larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flags,

@@ -12,25 +12,21 @@ void larder_store_item_init(larder_store_item *item, larder_bytes key, larder_by
                                 .refresh_ns = LARDER_STORE_NEVER};
 }
 
-/** Appends a put, or what has a key alone. */
-static larder_status append(larder_store *store, uint8_t kind, const larder_store_item *item,
-                            size_t length, uint64_t *sequence) {
-    bool is_put = kind == RECORD_PUT;
-    int64_t written =
-        is_put && item->written_ns == 0 ? expiry_now(&store->expiry) : item->written_ns;
+/** Appends a removal, of one key or of all. */
+static larder_status append_bare(larder_store *store, uint8_t kind, larder_bytes key,
+                                 uint32_t flags) {
+    size_t length = RECORD_HEAD_BYTES + key.length;
     uint8_t *target;
     larder_status status =
-        larder_store_begin_append(store, record_padded(length), 1, item->flags, !is_put, &target);
+        larder_store_begin_append(store, record_padded(length), 1, flags, true, &target);
     if (status) return status;
-    if (is_put) larder_record_write(target, item, length, written);
-    else (void)larder_record_write_bare(target, kind, item->key);
-    uint64_t first_word =
-        larder_record_seal(target, length, store->pending.log.last_sequence + 1, 0, false);
-    if (kind != RECORD_CLEAR)
-        atomic_fetch_add_explicit(is_put ? &store->figures.written : &store->figures.removed, 1,
-                                  memory_order_relaxed);
-    return larder_store_end_append(store, target, record_padded(length), 1, first_word, item->flags,
-                                   sequence);
+    store_log *log = &store->pending.log;
+    (void)larder_record_write_bare(target, kind, key);
+    if (kind == RECORD_REMOVE)
+        atomic_fetch_add_explicit(&store->figures.removed, 1, memory_order_relaxed);
+    larder_log_publish(log, record_padded(length), 1,
+                       larder_record_seal(target, length, log->last_sequence + 1, 0, false));
+    return larder_store_end_append(store, target, record_padded(length), 1, flags, NULL);
 }
 
 larder_status larder_store_put(larder_store *store, const larder_store_item *item,
@@ -39,7 +35,18 @@ larder_status larder_store_put(larder_store *store, const larder_store_item *ite
     if (sequence != NULL) *sequence = 0;
     larder_status status = store_enter_to_write(store);
     if (!status) status = larder_store_item_size(item, &length);
-    return status ? status : append(store, RECORD_PUT, item, length, sequence);
+    if (status) return status;
+    int64_t written = item->written_ns != 0 ? item->written_ns : expiry_now(&store->expiry);
+    uint8_t *target;
+    status =
+        larder_store_begin_append(store, record_padded(length), 1, item->flags, false, &target);
+    if (status) return status;
+    store_log *log = &store->pending.log;
+    larder_record_write(target, item, length, written);
+    atomic_fetch_add_explicit(&store->figures.written, 1, memory_order_relaxed);
+    larder_log_publish(log, record_padded(length), 1,
+                       larder_record_seal(target, length, log->last_sequence + 1, 0, false));
+    return larder_store_end_append(store, target, record_padded(length), 1, item->flags, sequence);
 }
 
 larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_t flags) {
@@ -48,15 +55,13 @@ larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_
     if ((flags & ~(uint32_t)(LARDER_STORE_SYNCED | LARDER_STORE_NO_WAIT)) != 0)
         return LARDER_EINVALID;
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
-    larder_store_item item = {.key = key, .flags = flags};
-    return append(store, RECORD_REMOVE, &item, RECORD_HEAD_BYTES + key.length, NULL);
+    return append_bare(store, RECORD_REMOVE, key, flags);
 }
 
 larder_status larder_store_remove_all(larder_store *store, larder_progress progress,
                                       void *context) {
     larder_status status = store_enter_to_write(store);
-    larder_store_item nothing = {.flags = 0};
-    if (!status) status = append(store, RECORD_CLEAR, &nothing, RECORD_HEAD_BYTES, NULL);
+    if (!status) status = append_bare(store, RECORD_CLEAR, (larder_bytes){0}, 0);
     if (status || progress == NULL) return status;
     flush_order order = {.progress = progress, .context = context};
     status = larder_store_checkpoint(store, &order);

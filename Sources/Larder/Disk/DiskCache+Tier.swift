@@ -103,17 +103,27 @@ extension DiskCache {
     _ entry: CacheTierEntry<Value>, _ key: Key, _ durability: Durability?,
     _ how: StoreReading = .use
   ) throws {
-    let (value, data) = (entry.value, entry.extendedData)
-    var terms = terms(key, value, entry.expiration, durability)
+    guard let terms = try tierTerms(entry, key, durability, how) else { return }
+    _ = try put(entry.value, key, entry.extendedData, terms, entry.indexes)
+  }
+
+  /// How an entry is stored that a tier above hands over; nil if it is there, and its life began
+  /// again.
+  @inlinable
+  func tierTerms(
+    _ entry: CacheTierEntry<Value>, _ key: Key, _ durability: Durability?,
+    _ how: StoreReading = .use
+  ) throws -> StoreTerms? {
+    let data = entry.extendedData
+    var terms = terms(key, entry.value, entry.expiration, durability)
     if let date = entry.writtenAt { terms.setWritten(date) }
     terms.cost = entry.cost
     if let life = entry.refreshAfter { setRefresh(&terms, after: life, entry.age) }
     // What a server keeps with a value says later on that it is the same.
     if data != nil { terms.makeRenewable() }
-    if entry.isUnchanged, entry.version == nil, let data, try renew(key, data, terms) { return }
+    if entry.isUnchanged, entry.version == nil, let data, try renew(key, data, terms) { return nil }
     terms.flags |= how.rawValue
-    let indexes = entry.version.map(StoreEntry.indexValues) ?? []
-    _ = try put(value, key, data, terms, indexes)
+    return terms
   }
 }
 
@@ -160,6 +170,10 @@ extension DiskCache {
 }
 
 extension CacheTierEntry {
+  /// What it is found by on a disk besides its key.
+  @inlinable
+  var indexes: [StoreIndexValue] { version.map(StoreEntry.indexValues) ?? [] }
+
   /// Notes what is known of the entry as a copy of what a tier below has.
   @usableFromInline
   mutating func note(_ confirmation: CacheConfirmation, _ entry: StoreEntry) {

@@ -156,19 +156,13 @@ final class StoreHandle: Sendable {
           key, value, extended: extended, terms: terms, indexes: indexes, insteadOf: others)
       }
     }
-    return try putAlone(key.bytes, value, extended: extended, terms: terms, indexes: indexes)
-  }
-
-  func putAlone(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
-  ) throws(LarderError) -> UInt64 {
-    var item = StoreItem.make(key, value, extended: extended, terms: terms)
+    var item = StoreItem.make(key.bytes, value, extended: extended, terms: terms)
     var sequence: UInt64 = 0
     let status = try suspension.call(waits: terms.waits) { store in
-      indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
+      if indexes.isEmpty { return larder_store_put(store, &item, &sequence) }
+      return indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
     }
-    if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
+    if status != LARDER_OK { throw putFailure(status, key: key.bytes.count, value: value.count) }
     return sequence
   }
 

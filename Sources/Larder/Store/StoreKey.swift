@@ -142,8 +142,8 @@ extension StoreHandle {
       guard error.code == .tooLarge else { throw error }
     }
     // One after the other, where a batch of both is too large.
-    let version = try putAlone(
-      key.bytes, value, extended: extended, terms: terms, indexes: indexes)
+    let version = try put(
+      StoreKey(key.bytes), value, extended: extended, terms: terms, indexes: indexes)
     for bytes in others { try remove(bytes, isSynced: false) }
     return version
   }

@@ -102,12 +102,8 @@ package final class SuspendableHandle: @unchecked Sendable {
   package func withPointer<R, E: Error>(
     _ body: (OpaquePointer) throws(E) -> R
   ) throws(E) -> R? {
-    let stripe = ownStripe()
-    stripe.pointee.add(1, ordering: .sequentiallyConsistent)
-    defer {
-      stripe.pointee.subtract(1, ordering: .sequentiallyConsistent)
-      if hasRetired.load(ordering: .sequentiallyConsistent) { releaseRetired() }
-    }
+    let stripe = beginUse()
+    defer { endUse(stripe) }
     guard let pointer = current.load(ordering: .sequentiallyConsistent) else { return nil }
     return try body(pointer)
   }
@@ -124,14 +120,20 @@ package final class SuspendableHandle: @unchecked Sendable {
     waits: Bool = true, _ body: (OpaquePointer) -> Int32
   ) throws(LarderError) -> Int32 {
     while true {
-      let status = withPointer(body)
-      if let status, status == 0 || !Self.isClosed(status) { return status }
+      let stripe = beginUse()
+      let status =
+        if let pointer = current.load(ordering: .sequentiallyConsistent) {
+          body(pointer)
+        } else {
+          Self.closed
+        }
+      endUse(stripe)
+      if status == 0 || status != Self.closed { return status }
       if try !waitForResumption(waits: waits) { return Self.closed }
     }
   }
 
   @usableFromInline static var closed: Int32 { Int32(LARDER_ECLOSED) }
-  @usableFromInline static func isClosed(_ status: Int32) -> Bool { status == closed }
 
   /// As ``call(waits:_:)``, of a function that makes something which goes on using the pointer.
   ///
@@ -148,7 +150,7 @@ package final class SuspendableHandle: @unchecked Sendable {
         return Opened(pointer: pointer, owner: owner)
       }
       let status = opened.map { body($0.pointer) } ?? Self.closed
-      if let opened, !Self.isClosed(status) { return (status, opened.owner) }
+      if let opened, status != Self.closed { return (status, opened.owner) }
       if try !waitForResumption(waits: waits) { throw closedFailure() }
     }
   }
@@ -172,6 +174,20 @@ package final class SuspendableHandle: @unchecked Sendable {
 
   package var isClosed: Bool {
     state.withLock { if case .closed = $0.phase { true } else { false } }
+  }
+
+  /// Counts a call in, before it loads the pointer.
+  @inlinable @inline(__always)
+  func beginUse() -> UnsafeMutablePointer<Atomic<Int>> {
+    let stripe = ownStripe()
+    stripe.pointee.add(1, ordering: .sequentiallyConsistent)
+    return stripe
+  }
+
+  @inlinable @inline(__always)
+  func endUse(_ stripe: UnsafeMutablePointer<Atomic<Int>>) {
+    stripe.pointee.subtract(1, ordering: .sequentiallyConsistent)
+    if hasRetired.load(ordering: .sequentiallyConsistent) { releaseRetired() }
   }
 
   /// A counter that other threads seldom use: where the stack is tells threads apart.

@@ -109,7 +109,9 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func set(_ entry: Entry, forKey key: Key, durability: Durability?) throws {
     do {
       if let disk {
-        try disk.setTier(entry, key, durability)
+        if let terms = try disk.tierTerms(entry, key, durability) {
+          _ = try disk.put(entry.value, key, entry.extendedData, terms, entry.indexes)
+        }
       } else {
         try setOther(entry, key, durability)
       }

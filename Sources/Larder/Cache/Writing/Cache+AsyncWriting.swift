@@ -53,29 +53,22 @@ extension Cache {
     _ entry: Entry?, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
   ) async throws {
     let entry = entry.map { dated($0, key) }
-    if let queue {
-      try await store(entry, key, durability, queue)
+    if queue != nil, durability == nil {
+      try enqueue(entry, key)
     } else {
+      if queue != nil { await drainLock.lock() }
       do { try await writeTiers(entry, key, durability) } catch {
+        if queue != nil { releaseQueue(without: entry == nil ? key : nil) }
         forget(key)
         throw error
       }
-      await dropCopies(of: key, unless: token)
+      if queue != nil {
+        releaseQueue(without: key)
+      } else {
+        await dropCopies(of: key, unless: token)
+      }
     }
     if let entry { settle(entry, key, token) } else { forget(key) }
-  }
-
-  private func store(
-    _ entry: Entry?, _ key: Key, _ durability: Durability?, _ queue: WriteBackQueue<Key, Value>
-  ) async throws {
-    guard let durability else { return try enqueue(entry, key, queue) }
-    await drainLock.lock()
-    defer { drainLock.unlock() }
-    do { try await writeTiers(entry, key, durability) } catch {
-      refused(entry, key, queue)
-      throw error
-    }
-    queue.remove(key)
   }
 
   /// - Parameter limit: How many tiers are written; nil for all.

@@ -37,7 +37,7 @@ extension Cache {
     expiration: Expiration? = nil
   ) throws {
     for (key, value) in entries {
-      try write(Entry(value: value, cost: cost, expiration: expiration), key)
+      try set(value, forKey: key, cost: cost, expiration: expiration)
     }
   }
 

@@ -28,9 +28,11 @@ extension Cache {
     expiration: Expiration? = nil, durability: Durability? = nil
   ) throws {
     guard let value else { return try erase(key, durability) }
-    try write(
+    let token = try begin(key)
+    defer { writers.end(key, token) }
+    try store(
       Entry(value: value, cost: cost, extendedData: extendedData, expiration: expiration), key,
-      durability)
+      token, durability)
   }
 
   /// Removes a key and its value from memory and every tier.
@@ -48,13 +50,6 @@ extension Cache {
   }
 
   @inlinable
-  func write(_ entry: Entry, _ key: Key, _ durability: Durability? = nil) throws {
-    let token = try begin(key)
-    defer { writers.end(key, token) }
-    try store(entry, key, token, durability)
-  }
-
-  @inlinable
   func erase(_ key: Key, _ durability: Durability? = nil) throws {
     let token = try begin(key)
     defer { writers.end(key, token) }
@@ -69,20 +64,40 @@ extension Cache {
     return writers.begin(key)
   }
 
-  /// Writes, by whoever holds the key's lock.
+  /// Writes, by whoever holds the key's lock: from the last tier up, so that none shows what one
+  /// below it has not.
   @inlinable
   func store(
     _ entry: Entry, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
   ) throws {
     let entry = dated(entry, key)
-    if let queue {
-      try store(entry, key, durability, queue)
+    if queue != nil, durability == nil {
+      try enqueue(entry, key)
     } else {
-      do { try writeTiers(entry, key, durability) } catch {
+      if queue != nil { holdQueue() }
+      do {
+        var depth = slots.count
+        if depth > 1 { try checkFits(entry, key) }
+        while depth > 0 {
+          depth -= 1
+          do {
+            try slots[depth].set(copy(entry, at: depth), forKey: key, durability: durability)
+          } catch {
+            takeBack(key, refusedBy: depth)
+            throw error
+          }
+        }
+      } catch {
+        // An older value may still wait, and is what there is.
+        if queue != nil { releaseQueue(without: nil) }
         forget(key)
         throw error
       }
-      if !writers.isGoodForAll(token) { dropCopies(of: key) }
+      if queue != nil {
+        releaseQueue(without: key)
+      } else if !writers.isGoodForAll(token) {
+        dropCopies(of: key)
+      }
     }
     settle(entry, key, token)
   }
@@ -90,51 +105,24 @@ extension Cache {
   /// Removes, by whoever holds the key's lock.
   @inlinable
   func storeNothing(_ key: Key, _ durability: Durability? = nil) throws {
-    if let queue {
-      try store(nil, key, durability, queue)
-      forget(key)
-    } else {
-      defer { forget(key) }
-      try removeFromTiers(key, durability)
-    }
+    defer { forget(key) }
+    if queue != nil, durability == nil { return try enqueue(nil, key) }
+    if queue != nil { holdQueue() }
+    // What waits is older, also if a tier refuses the removal: the others have made it.
+    defer { if queue != nil { releaseQueue(without: key) } }
+    try removeFromTiers(key, durability)
   }
 
-  /// Lets a write wait, or has it overtake those that do.
+  /// Holds the queue back for a write that does not wait in it: what is being written from it may
+  /// be an older value of the key.
   @usableFromInline
-  func store(
-    _ entry: Entry?, _ key: Key, _ durability: Durability?, _ queue: WriteBackQueue<Key, Value>
-  ) throws {
-    guard let durability else { return try enqueue(entry, key, queue) }
-    // What is being written may be an older value of the key.
-    drainLock.lock()
-    defer { drainLock.unlock() }
-    do {
-      if let entry {
-        try writeTiers(entry, key, durability)
-      } else {
-        try removeFromTiers(key, durability)
-      }
-    } catch {
-      refused(entry, key, queue)
-      throw error
-    }
-    queue.remove(key)
-  }
+  func holdQueue() { drainLock.lock() }
 
-  /// Writes from the last tier up, so that none shows what one below it has not.
-  @inlinable
-  func writeTiers(_ entry: Entry, _ key: Key, _ durability: Durability?) throws {
-    var depth = slots.count
-    if depth > 1 { try checkFits(entry, key) }
-    while depth > 0 {
-      depth -= 1
-      do {
-        try slots[depth].set(copy(entry, at: depth), forKey: key, durability: durability)
-      } catch {
-        takeBack(key, refusedBy: depth)
-        throw error
-      }
-    }
+  /// - Parameter key: Of which nothing is to be written any more.
+  @usableFromInline
+  func releaseQueue(without key: Key?) {
+    if let key { queue?.remove(key) }
+    drainLock.unlock()
   }
 
   @usableFromInline
@@ -172,19 +160,10 @@ extension Cache {
     depth == slots.count - 1 ? depth : depth + 1
   }
 
-  /// A tier refused a write that overtook those that wait. The key's lock is held.
-  func refused(_ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>) {
-    // An older value may still wait, and is what there is; but not for a removal, which
-    // the other tiers have made.
-    if entry == nil { queue.remove(key) }
-    forget(key)
-  }
-
   /// Lets a write wait for the tiers. The key's lock is held.
-  func enqueue(
-    _ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>
-  ) throws {
-    guard let begins = queue.add(entry, key, at: clock.date) else {
+  @usableFromInline
+  func enqueue(_ entry: Entry?, _ key: Key) throws {
+    guard let begins = queue?.add(entry, key, at: clock.date) else {
       throw closed()
     }
     if begins { drainInBackground() }
