@@ -37,14 +37,20 @@ extension Archive {
     try await executor.run { try self.changeSizeLimit(size) }
   }
 
-  /// As the synchronous form, on a thread of the archive's own.
-  public func delete(id: Element.ID, durability: Durability? = nil) async throws {
-    try await executor.run { try self.remove(id, durability) }
+  /// As the synchronous form; on a thread of the archive's own where that may have to wait.
+  public nonisolated(nonsending) func delete(
+    id: Element.ID, durability: Durability? = nil
+  ) async throws {
+    try await executor.inPlace(if: (durability ?? self.durability) != .power) {
+      try self.remove(id, durability, $0)
+    }
   }
 
-  /// As the synchronous form, on a thread of the archive's own.
-  public func delete(_ element: Element, durability: Durability? = nil) async throws {
-    try await executor.run { try self.remove(element.id, durability) }
+  /// As the synchronous form; on a thread of the archive's own where that may have to wait.
+  public nonisolated(nonsending) func delete(
+    _ element: Element, durability: Durability? = nil
+  ) async throws {
+    try await delete(id: element.id, durability: durability)
   }
 
   /// As the synchronous form, on a thread of the archive's own.
@@ -88,9 +94,13 @@ extension Archive {
     try await executor.run { try self.insertNew(elements, durability) }
   }
 
-  /// As the synchronous form, on a thread of the archive's own.
-  public func upsert(_ element: Element, durability: Durability? = nil) async throws {
-    try await executor.run { try self.store(element, durability) }
+  /// As the synchronous form; on a thread of the archive's own where that may have to wait.
+  @inlinable
+  public nonisolated(nonsending) func upsert(
+    _ element: Element, durability: Durability? = nil
+  ) async throws {
+    let isInPlace = executor.encodesShortly && (durability ?? self.durability) != .power
+    try await executor.inPlace(if: isInPlace) { try self.store(element, durability, $0) }
   }
 
   /// As the synchronous form, on a thread of the archive's own.

@@ -124,7 +124,7 @@ extension DiskCache {
     try keyCoder.borrow(key) { keyBytes in
       do {
         version = try coder.borrow(value) { bytes throws(LarderError) in
-          noteLength(bytes.count)
+          executor.noteLength(bytes.count)
           guard let extendedData else {
             return try store.put(
               keyBytes, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms,
@@ -139,19 +139,9 @@ extension DiskCache {
     return version
   }
 
-  /// Notes how long a value is: the next one is likely to be as long.
-  @inlinable
-  func noteLength(_ count: Int) {
-    let isShort = count <= 4096
-    // Seldom another answer: threads that write share what they only read.
-    if lastIsShort.load(ordering: .relaxed) != isShort {
-      lastIsShort.store(isShort, ordering: .relaxed)
-    }
-  }
-
   /// Whether it is likely to take little time to encode the next value.
   @inlinable
-  var encodesShortly: Bool { coder.isIdentity || lastIsShort.load(ordering: .relaxed) }
+  var encodesShortly: Bool { coder.isIdentity || executor.encodesShortly }
 
   @usableFromInline
   func encodingFailure(_ error: any Error) -> any Error { Coder<Value>.encodingFailure(error) }

@@ -3,6 +3,7 @@
 import Dispatch
 import Foundation
 import LarderCore
+public import Synchronization
 
 /// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
 /// of the few that run tasks has to.
@@ -13,6 +14,8 @@ package final class DiskExecutor: Sendable {
 
   private let queue: DispatchQueue
   private let suspension: SuspendableHandle?
+  /// Whether the value that was encoded last was short.
+  @usableFromInline let lastIsShort = Atomic(false)
 
   /// For calls of no store, or of several.
   package convenience init(_ label: String) { self.init(label, nil) }
@@ -34,6 +37,20 @@ package final class DiskExecutor: Sendable {
     try await suspension?.untilResumed()
     return try await queue.run(body)
   }
+
+  /// Notes how long a value is: the next one is likely to be as long.
+  @inlinable
+  func noteLength(_ count: Int) {
+    let isShort = count <= 4096
+    // Seldom another answer: threads that write share what they only read.
+    if lastIsShort.load(ordering: .relaxed) != isShort {
+      lastIsShort.store(isShort, ordering: .relaxed)
+    }
+  }
+
+  /// Whether it is likely to take little time to encode the next value.
+  @inlinable
+  var encodesShortly: Bool { lastIsShort.load(ordering: .relaxed) }
 
   /// Reads or writes in place where that waits for nothing, and else on a thread of the executor.
   ///

@@ -86,4 +86,43 @@ struct ArchiveAsyncTests {
     #expect(try archive.count == 200)
     #expect(try await archive.verify().isIntact)
   }
+
+  /// What is short is stored where the caller is, if what was stored before was short, and removed
+  /// there; what is long, synced, limited in size or unique, elsewhere.
+  @Test(arguments: [false, true]) @MainActor
+  func whatIsShortIsStoredInPlace(isUnique: Bool) async throws {
+    let wasHere = Locked(false)
+    let main = Locked(pthread_self())
+    let coder = Coder<ArchivePerson>(
+      encode: { person in
+        wasHere.withLock { $0 = pthread_equal(pthread_self(), main.withLock { $0 }) != 0 }
+        return try JSONEncoder().encode(person)
+      },
+      decode: { try JSONDecoder().decode(ArchivePerson.self, from: Data($0)) })
+    let archive = try Archive<ArchivePerson>(
+      at: .url(place.url), coder: coder,
+      indexes: [ArchiveIndex("name", \.name, isUnique: isUnique)])
+    func isStoredHere(
+      _ name: String, mail: String? = nil, _ durability: Durability? = nil
+    ) async throws -> Bool {
+      main.withLock { $0 = pthread_self() }
+      try await archive.upsert(ArchivePerson(1, name: name, mail: mail), durability: durability)
+      let isThere = try await archive.where { $0.name == name }.count() == 1
+      #expect(isThere)
+      return wasHere.withLock { $0 }
+    }
+    #expect(try await !isStoredHere("first"))
+    var countHere = 0
+    // What another thread has just locked is not waited for.
+    for number in 0..<100 where try await isStoredHere("short \(number)") { countHere += 1 }
+    #expect(isUnique ? countHere == 0 : countHere > 0)
+    #expect(try await !isStoredHere("long", mail: String(repeating: "x", count: 40_000)))
+    #expect(try await !isStoredHere("behind a long one"))
+    #expect(try await !isStoredHere("synced", .power))
+    try await archive.setSizeLimit(1.megabytes)
+    #expect(try await !isStoredHere("limited"))
+    try await archive.delete(id: 1)
+    #expect(try await !archive.contains(id: 1))
+    try await archive.close()
+  }
 }

@@ -9,7 +9,11 @@ package protocol ArchiveCompanion: Sendable {
 extension Archive {
   /// Stores elsewhere what an element holds besides itself.
   @usableFromInline
-  func recordProperties(of element: Element) throws { try companion?.willStore(element) }
+  func recordProperties(of element: Element, _ how: StoreReading = .use) throws {
+    guard let companion else { return }
+    if how.contains(.withoutWaiting) { throw StoreWait() }
+    try companion.willStore(element)
+  }
 
   /// Stores an element in place of the one with the same primary key, and tells no companion.
   package func upsertAlone(_ element: Element) throws { try storeAlone(element, nil) }

@@ -6,9 +6,11 @@ import LarderCore
 
 // What all deleting has in common.
 extension Archive {
-  func remove(_ id: Element.ID, _ durability: Durability?) throws {
+  func remove(
+    _ id: Element.ID, _ durability: Durability?, _ how: StoreReading = .use
+  ) throws {
     let isSynced = (durability ?? self.durability) == .power
-    try keyCoder.borrow(id) { try store.remove($0, isSynced: isSynced) }
+    try keyCoder.borrow(id) { try store.remove($0, isSynced: isSynced, how) }
     memory.remove(forKey: id)
     changes.notify()
   }

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
 public import LarderCore
 
 // What all writing has in common; some of it is inlined into programs, and specialised there.
 extension Archive {
   /// Stores an element, and before it the properties that are archived themselves.
   @inlinable
-  func store(_ element: Element, _ durability: Durability?) throws {
-    try recordProperties(of: element)
-    try storeAlone(element, durability)
+  func store(
+    _ element: Element, _ durability: Durability?, _ how: StoreReading = .use
+  ) throws {
+    try recordProperties(of: element, how)
+    try storeAlone(element, durability, how)
   }
 
   /// Stores an element without its properties.
   @inlinable
-  func storeAlone(_ element: Element, _ durability: Durability?) throws {
+  func storeAlone(
+    _ element: Element, _ durability: Durability?, _ how: StoreReading = .use
+  ) throws {
     let id = element.id
     try keyCoder.borrow(id) { key in
       var size = 0
@@ -21,7 +26,8 @@ extension Archive {
       do {
         version = try coder.borrow(element) { bytes throws(LarderError) in
           size = bytes.count
-          return try put(key, bytes, element, durability)
+          executor.noteLength(size)
+          return try put(key, bytes, element, durability, how)
         }
       } catch {
         throw encodingFailure(error)
@@ -40,11 +46,16 @@ extension Archive {
   @usableFromInline
   func put(
     _ key: StoreKey, _ bytes: UnsafeRawBufferPointer, _ element: Element,
-    _ durability: Durability?
+    _ durability: Durability?, _ how: StoreReading
   ) throws(LarderError) -> UInt64 {
     let values = indexValues(of: element)
     let unique = try uniqueValues(of: element, values)
-    let terms = terms(durability ?? self.durability)
+    var terms = terms(durability ?? self.durability)
+    terms.flags |= how.rawValue
+    // What makes room or looks for a duplicate reads first.
+    if !terms.waits, !room.isUnlimited || !unique.isEmpty {
+      throw store.failure(EAGAIN, "store an element in \(path)")
+    }
     if room.isUnlimited { return try put(key, bytes, terms, values, unique) }
     return try room.withRoom(
       for: bytes.count, in: store, expires: expiration != .never,
