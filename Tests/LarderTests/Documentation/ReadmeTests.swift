@@ -7,7 +7,7 @@ import Testing
 /// What the README and the articles show is what is compiled and run here.
 @Suite("README and articles") struct ReadmeTests {
   @Test func thePagesAreFound() {
-    #expect(Documentation.pages.count == 25)
+    #expect(Documentation.pages.count == 26)
     #expect(Documentation.readme.blocks("swift").count == 6)
     #expect(Documentation.readme.blocks("c").count == 1)
     #expect(MarkedCode.examples.count >= 10)
