@@ -109,7 +109,7 @@ extension Archive {
       }
       _ = try store.read(key, how) { entry in
         let element: Element
-        do { element = try decode(entry.value, tag: entry.extended) } catch {
+        do { element = try decode(entry.value, tag: entry.extended, key: key.bytes) } catch {
           throw decodingFailure(error, key.bytes)
         }
         found = element

@@ -67,6 +67,7 @@ extension Archive {
       isAlone: isAlone, isResumed: isResumed, movesKeys: movesKeys, progress)
     // Others may have written meanwhile.
     if !isAlone, hasUniqueIndexes { try checkUniqueness(progress) }
+    if isAlone { try indexUnindexed() }
     if let damage, undecodable == .fail { return damage }
     try store.setContentFormat(next.number)
     try useIndexes(next.number)
@@ -99,6 +100,13 @@ extension Archive {
         }
         return
       }
+      // What was left out before is for the end: it takes no key that another one has.
+      if movesKeys, undecodable == .skip, !isCurrent(entry.extended),
+        entry.indexValues == [ArchiveIndex<Element>.unindexed]
+      {
+        done += 1
+        return
+      }
       let isStrict = isAlone && undecodable == .fail
       let item = try rebuilt(entry, isStrict: isStrict, movesKeys: movesKeys)
       let isFull = size > batchLimit - item.logSize
@@ -122,15 +130,22 @@ extension Archive {
   }
 
   /// Gives those elements their indexes that could not be decoded when these were built, and can be
-  /// now.
+  /// now; and their keys, if a migration gives them others that no element has.
   func indexUnindexed() throws {
     var items: [ArchiveRebuilt] = []
     try forEachUnindexed { entry in
-      let item = try rebuilt(entry)
+      let item = try rebuilt(entry, movesKeys: true)
       if item.values != [ArchiveIndex<Element>.unindexed] { items.append(item) }
       return true
     }
-    for item in items { try write([item], isAlone: true, requiresUnique: true) }
+    for item in items {
+      let isTaken =
+        try item.place != nil
+        && item.key.withUnsafeBytes {
+          try store.contains(StoreKey($0))
+        }
+      if !isTaken { try write([item], isAlone: true, requiresUnique: true) }
+    }
   }
 
   /// - Parameter isStrict: Throws if an element of an earlier version cannot be migrated.

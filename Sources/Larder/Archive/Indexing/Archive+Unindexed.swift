@@ -90,7 +90,7 @@ extension Archive {
   ///
   /// - Throws: An error that names its primary key.
   func decode(_ entry: StoreEntry) throws -> Element {
-    do { return try decode(entry.value, tag: entry.extended) } catch {
+    do { return try decode(entry.value, tag: entry.extended, key: entry.key) } catch {
       throw decodingFailure(error, entry.key)
     }
   }

@@ -127,7 +127,7 @@ extension Archive {
       seen += 1
       if seen % 256 == 0, let progress, !progress(0, total) { throw CancellationError() }
       let element: Element
-      do { element = try decode(entry) } catch {
+      do { element = try decodeToMove(entry) } catch {
         if isStrict, !isCurrent(entry.extended) { throw error }
         return
       }

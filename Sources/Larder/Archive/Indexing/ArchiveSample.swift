@@ -92,8 +92,8 @@ extension Archive {
     let stored = entry.indexValues
     let isUnindexed = stored == [ArchiveIndex<Element>.unindexed]
     do {
-      let element = try decode(entry)
-      if !keyCoder.isForm(entry.key, of: element.id) { return .misplaced }
+      let element = try decodeToMove(entry)
+      if !keyCoder.finds(entry.key, by: element.id) { return .misplaced }
       if isUnindexed { return .unindexed }
       return Self.sorted(stored) == Self.sorted(indexValues(of: element)) ? .same : .differing
     } catch {

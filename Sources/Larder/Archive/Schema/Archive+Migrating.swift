@@ -18,17 +18,36 @@ extension Archive {
     tag.count == versionTag.count && (tag.isEmpty || tag[0] == versionTag[0])
   }
 
-  /// Decodes an element of whatever version.
+  /// Decodes an element of whatever version that was found under a key.
   @inlinable
-  func decode(_ value: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer) throws -> Element {
-    isCurrent(tag) ? try coder.decode(value) : try decodeOther(value, tag: tag)
+  func decode(
+    _ value: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
+  ) throws -> Element {
+    isCurrent(tag) ? try coder.decode(value) : try decodeOther(value, tag: tag, key: key)
   }
 
   @usableFromInline
   func decodeOther(
-    _ value: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer
+    _ value: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
   ) throws -> Element {
-    try schema.decode(value, tag: tag, coder, isReadOnly: isReadOnly)
+    let element = try schema.decode(value, tag: tag, coder, isReadOnly: isReadOnly)
+    // Who only reads finds elements that their migration has not moved yet.
+    if isReadOnly || keyCoder.finds(key, by: element.id) { return element }
+    throw LarderError(
+      .decoding,
+      """
+      The migration to version \(schema.version) gives it the id \(keyCoder.shown(element.id)), \
+      which another element has.
+      """)
+  }
+
+  /// Decodes an element of whatever version, also one that is to be moved to another key.
+  func decodeToMove(_ entry: StoreEntry) throws -> Element {
+    do {
+      return try schema.decode(entry.value, tag: entry.extended, coder, isReadOnly: isReadOnly)
+    } catch {
+      throw decodingFailure(error, entry.key)
+    }
   }
 
   /// An element of another version as it is to be stored now; nil if it is of this version.
@@ -40,8 +59,8 @@ extension Archive {
     _ entry: StoreEntry, movesKeys: Bool
   ) throws -> (element: Element, key: [UInt8], bytes: Data)? {
     if isCurrent(entry.extended) { return nil }
-    let element = try decode(entry)
-    if keyCoder.isForm(entry.key, of: element.id) {
+    let element = try decodeToMove(entry)
+    if keyCoder.finds(entry.key, by: element.id) {
       return (element, [UInt8](entry.key), try coder.encode(element))
     }
     guard movesKeys else {
@@ -64,11 +83,14 @@ extension Archive {
   ///   ``checkUniqueness(isStrict:_:_:)``.
   func checkElements(movesKeys: Bool, _ progress: StoreProgressReport?) throws {
     guard movesKeys || hasUniqueIndexes else { return }
+    let unindexed = [ArchiveIndex<Element>.unindexed]
     var moved = Set<[UInt8]>()
     let isStrict = movesKeys && undecodable == .fail
     try checkUniqueness(isStrict: isStrict, progress) { element, entry in
       let id = element.id
-      if !movesKeys || isCurrent(entry.extended) || keyCoder.isForm(entry.key, of: id) { return }
+      if !movesKeys || isCurrent(entry.extended) || keyCoder.finds(entry.key, by: id) { return }
+      // One that was left out before goes on being that, if there is no room for it.
+      if undecodable == .skip, entry.indexValues == unindexed { return }
       try keyCoder.borrow(id) { key in
         let bytes = [UInt8](key.bytes)
         // No element may move to a key that another has until it moves, too.

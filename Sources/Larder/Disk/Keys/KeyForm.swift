@@ -75,6 +75,14 @@ extension KeyCoder {
     return isSame
   }
 
+  /// Whether what is stored under those bytes is found by a key.
+  func finds(_ stored: UnsafeRawBufferPointer, by key: Key) -> Bool where Key: Equatable {
+    guard isForm(stored, of: key) else { return false }
+    var isSame = form != .cbor
+    if !isSame { try? borrow(key) { isSame = $0.bytes.elementsEqual(stored) } }
+    return isSame || (try? decode(stored)) == key
+  }
+
   /// Refuses a store whose keys are obviously of another type: where its folder does not tell,
   /// some of them are decoded, and encoded again.
   ///

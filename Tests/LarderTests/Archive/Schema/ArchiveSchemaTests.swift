@@ -309,6 +309,121 @@ struct ArchiveSchemaTests {
     #expect(try archive.verify().isIntact)
   }
 
+  /// What a migration left out gets its new primary key as soon as it can be migrated, or is left
+  /// out as long as another element has that.
+  @Test(
+    arguments: [false, true], [ArchiveConfiguration.Undecodable.fail, .skip])
+  func whatWasLeftOutGetsItsNewKey(
+    isIndexed: Bool, then undecodable: ArchiveConfiguration.Undecodable
+  ) throws {
+    try leftOutGetsItsKey({ "n\($0)" }, isIndexed, undecodable)
+    try leftOutGetsItsKey({ $0 + 1000 }, isIndexed, undecodable)
+    try leftOutGetsItsKey({ Pair(low: $0, high: 7) }, isIndexed, undecodable)
+  }
+
+  /// Keys that take as many bytes as before, too.
+  @Test func keysOfTheSameLengthMove() throws {
+    let all = (0..<9).map { Moved(id: Pair(low: $0, high: 20 - $0), year: $0) }
+    let old = try open(Moved<Pair>.self)
+    try old.put(all: all)
+    try old.close()
+    let swap = ArchiveMigration(from: 1, Moved<Pair>.self) {
+      Moved(id: Pair(low: $0.id.high, high: $0.id.low), year: $0.year)
+    }
+    let archive = try open(Moved<Pair>.self, ArchiveSchema(version: 2, migrations: [swap]))
+    for element in all {
+      let id = Pair(low: element.id.high, high: element.id.low)
+      #expect(try archive.element(forID: id)?.year == element.year)
+      #expect(try !archive.contains(id: element.id))
+    }
+    #expect(try archive.verify().isIntact)
+  }
+
+  private struct Pair: Codable, Hashable, Sendable {
+    var low: Int
+    var high: Int
+  }
+
+  private struct Moved<ID: Codable & Hashable & Sendable>: Codable, Identifiable, Equatable,
+    Sendable
+  {
+    var id: ID
+    var year: Int
+  }
+
+  private func leftOutGetsItsKey<ID: Codable & Hashable & Sendable & SendableMetatype>(
+    _ key: @escaping @Sendable (Int) -> ID, _ isIndexed: Bool,
+    _ undecodable: ArchiveConfiguration.Undecodable
+  ) throws {
+    func step(
+      refusing: Int? = nil, _ key: @escaping @Sendable (Int) -> ID
+    ) -> ArchiveMigration {
+      ArchiveMigration(from: 1, RecordV1.self) { old in
+        if old.id == refusing { throw RecordV3.Refusal() }
+        return Moved(id: key(old.id), year: old.id)
+      }
+    }
+    let last = ArchiveMigration(from: 2, Moved<ID>.self) { $0 }
+    let refusing = ArchiveSchema<Moved<ID>>(version: 2, migrations: [step(refusing: 3, key)])
+    let fixed = ArchiveSchema<Moved<ID>>(version: 2, migrations: [step(key)])
+    let next = ArchiveSchema<Moved<ID>>(version: 3, migrations: [step(key), last])
+    let other = ArchiveSchema<Moved<ID>>(
+      version: 3, migrations: [step { key($0 == 3 ? 99 : $0) }, last])
+    func reopen(
+      _ schema: ArchiveSchema<Moved<ID>>, _ undecodable: ArchiveConfiguration.Undecodable
+    ) throws -> Archive<Moved<ID>> {
+      try open(
+        Moved<ID>.self, schema, indexes: isIndexed ? [ArchiveIndex("year", \.year)] : []
+      ) { $0.undecodable = undecodable }
+    }
+    try? FileManager.default.removeItem(atPath: path)
+    try fill()
+    var archive = try reopen(refusing, .skip)
+    #expect(try archive.everything.count == 8)
+    #expect(try archive.element(forID: key(3)) == nil)
+    try archive.close()
+    let template = directory.file("template")
+    try? FileManager.default.removeItem(at: template)
+    try FileManager.default.copyItem(atPath: path, toPath: template.path)
+    archive = try reopen(fixed, undecodable)
+    #expect(try archive.everything.count == 9 && archive.ids().count == 9)
+    #expect(try archive.element(forID: key(3)) == Moved(id: key(3), year: 3))
+    #expect(try archive.where { $0.year == 3 }.results().map(\.id) == [key(3)])
+    #expect(errorCode { try archive.insert(Moved(id: key(3), year: 4)) } == .duplicate)
+    #expect(try archive.verify().isIntact && archive.unindexedIDs().isEmpty)
+    try archive.delete(id: key(3))
+    #expect(try archive.everything.count == 8)
+    try archive.close()
+    // Somebody who did not find it stores another one under its key.
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: template.path, toPath: path)
+    archive = try reopen(refusing, .skip)
+    try archive.upsert(Moved(id: key(3), year: 33))
+    try archive.close()
+    archive = try reopen(fixed, undecodable)
+    #expect(try archive.element(forID: key(3))?.year == 33)
+    #expect(try archive.count == 10)
+    if undecodable == .skip {
+      #expect(try archive.everything.filter { $0.id == key(3) }.map(\.year) == [33])
+      #expect(try archive.where { $0.year == 3 }.count() == 0)
+    } else {
+      #expect(errorCode { try archive.everything } == .decoding)
+      #expect(errorCode { try archive.where { $0.year == 3 }.count() } == .decoding)
+    }
+    let report = try archive.verify()
+    #expect(report.isIntact && report.undecodable == 1)
+    try archive.close()
+    // A later version opens all the same, and one that gives it a key of its own brings it back.
+    #expect(errorCode { try reopen(next, .fail) } == .duplicate)
+    archive = try reopen(next, .skip)
+    #expect(try archive.everything.map(\.year).sorted() == [0, 1, 2, 4, 5, 6, 7, 8, 33])
+    try archive.close()
+    archive = try reopen(other, undecodable)
+    #expect(try archive.element(forID: key(99))?.year == 3)
+    #expect(try archive.everything.count == 10 && archive.verify().isIntact)
+    try archive.close()
+  }
+
   @Test func aFeedTellsEveryElementAsOneOfTheLastVersion() throws {
     let old = try open(RecordV1.self)
     let token = try old.changeLog.now

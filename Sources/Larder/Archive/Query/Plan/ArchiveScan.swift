@@ -235,7 +235,7 @@ extension ArchivePlan {
         element =
           fetches && archive.isCurrent(found.tag)
           ? try fetch(found.key, found.version, found.value)
-          : try archive.decode(found.value, tag: found.tag)
+          : try archive.decode(found.value, tag: found.tag, key: found.key)
       } catch {
         try archive.leaveOut(error, found.key, tag: found.tag)
         continue
