@@ -29,7 +29,7 @@ typedef struct room_request {
     uint64_t wanted;
 } room_request;
 
-/** Whether so many more records have to wait for a checkpoint: `lock` is held. */
+/** Whether so many more records have to wait for a checkpoint: the pending lock is held. */
 static bool is_full(const larder_store *store, const room_request *asked) {
     const pending_writes *pending = &store->pending;
     // A write is let through when nothing else waits, however large it is.
@@ -49,10 +49,10 @@ static uint64_t pending_rows(const pending_writes *pending) {
     return bytes + bytes / 2;
 }
 
-/** Whether a write may take a new segment; `lock` is held. A put leaves what checkpoints and
-    removals may need, so that a store that has filled its disk can be emptied; while much waits of
-    which only a guess tells what it will take, a checkpoint has to find out first. A removal leaves
-    a part of it, and the least where a checkpoint did not help. */
+/** Whether a write may take a new segment; the pending lock is held. A put leaves what checkpoints
+    and removals may need, so that a store that has filled its disk can be emptied; while much waits
+    of which only a guess tells what it will take, a checkpoint has to find out first. A removal
+    leaves a part of it, and the least where a checkpoint did not help. */
 static bool has_room(larder_store *store, room_request *asked) {
     store_log *log = &store->pending.log;
     const size_t length = asked->length;
@@ -71,7 +71,7 @@ static bool has_room(larder_store *store, room_request *asked) {
     return room >= taken + left;
 }
 
-/** Whether a write may have to wait for something that takes its time; `lock` is held. */
+/** Whether a write may have to wait for something that takes its time; the pending lock is held. */
 static bool would_wait(const larder_store *store, const room_request *asked) {
     const pending_writes *pending = &store->pending;
     return pending->large_writers > 0 || pending_is_nearly_full(pending, asked->length) ||

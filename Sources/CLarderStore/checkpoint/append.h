@@ -8,7 +8,7 @@
 
 /** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
 LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *item, size_t *size);
-/** Takes the lock of pending writes for an append of `length` bytes of `count` records and makes
+/** Takes the pending lock for an append of `length` bytes of `count` records and makes
     room for it: waits a while if writers are ahead of the checkpoint, runs one if need be. On
     failure nothing is locked.
     @param flags with LARDER_STORE_NO_WAIT it gives EAGAIN instead of waiting.

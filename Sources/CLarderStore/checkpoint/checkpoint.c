@@ -517,8 +517,8 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
 
 // Flushing ----------------------------------------------------------------------------------------
 
-/** What the last segment of the frozen table has in it; `lock` is held. The log may have gone on in
-    another one that nothing was written to yet. */
+/** What the last segment of the frozen table has in it; the pending lock is held. The log may have
+    gone on in another one that nothing was written to yet. */
 static larder_status count_to_the_end(larder_store *store) {
     memtable *frozen = store->pending.frozen;
     segment *last;

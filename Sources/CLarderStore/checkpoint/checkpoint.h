@@ -47,7 +47,7 @@ typedef struct flush_order {
 LARDER_MUST_CHECK larder_status larder_store_checkpoint(larder_store *store, flush_order *order);
 /** Room that checkpoints may take whose writes bring no rows, so that they never fail for the want
     of it as long as nobody else fills the disk: pages that they rewrite, in small transactions if
-    need be, and copies of cleaning. The lock of pending writes or of the index is held. */
+    need be, and copies of cleaning. The pending lock or that of the index is held. */
 uint64_t larder_store_room_to_keep(larder_store *store);
 /** The part of it that cleaning needs to begin with. No removal takes it, nor a transaction while
     an old snapshot has each one take new pages: so that what was removed gives its room back once
@@ -58,26 +58,27 @@ uint64_t larder_store_least_room(larder_store *store);
 LARDER_MUST_CHECK larder_status larder_store_turn_over(larder_store *store);
 
 // room.c
-/** Works out how much may wait for a checkpoint, and how large segments are; `lock` is held. To be
-    called when what that depends on has changed: limits, the tree, the frozen memtable. */
+/** Works out how much may wait for a checkpoint, and how large segments are; the pending lock is
+    held. To be called when what that depends on has changed: limits, the tree, the frozen memtable.
+    */
 void larder_store_set_room(larder_store *store);
 /** The same for removals, which no limit delays. */
 pending_room larder_store_journal_room(const larder_store *store);
 /** As larder_live_longest, of what is in the tree. Where others have filled the disk, no more than
     segments have that are made on it. The index's lock is held. */
 uint64_t larder_store_copied_at_once(const larder_store *store);
-/** Whether the tree and what waits may be more than a limit allows; `lock` is held. */
+/** Whether the tree and what waits may be more than a limit allows; the pending lock is held. */
 bool larder_store_is_over_limit(const larder_store *store);
 
 // backpressure.c
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
-    changed. `lock` is held, not meanwhile. */
+    changed. The pending lock is held, not meanwhile. */
 bool larder_store_hold_back(larder_store *store, size_t length);
 /** To be called when a checkpoint made room, and when one begins with what has waited so far;
-    `lock` is held. */
+    the pending lock is held. */
 void larder_pending_relieve(pending_writes *pending);
 void larder_pending_restart(pending_writes *pending);
-/** Waits until there is news of room, or a moment; `lock` is held, not meanwhile. */
+/** Waits until there is news of room, or a moment; the pending lock is held, not meanwhile. */
 void larder_pending_wait(pending_writes *pending);
 
 // thread.c

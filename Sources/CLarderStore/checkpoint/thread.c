@@ -4,7 +4,8 @@
 #include "checkpoint/checkpoint.h"
 
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
-    nothing came since the last look, or reads wait, or a limit is exceeded. `lock` is held. */
+    nothing came since the last look, or reads wait, or a limit is exceeded. The pending lock is
+    held. */
 static bool is_worth_it(larder_store *store) {
     uint64_t least = store->index.meta.count / 1000 * store->tuning.checkpoint_permille;
     bool rests = store->maintenance.written_when_due == store->pending.active->last_sequence;
@@ -13,7 +14,7 @@ static bool is_worth_it(larder_store *store) {
     return rests || store->pending.active->count >= least;
 }
 
-/** Does the most urgent thing. `lock` is held, not meanwhile. */
+/** Does the most urgent thing. The pending lock is held, not meanwhile. */
 static larder_status work_once(larder_store *store, int64_t now) {
     larder_status status = LARDER_OK;
     const due_times due = larder_store_due_times(store);

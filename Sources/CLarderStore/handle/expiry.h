@@ -11,14 +11,14 @@ typedef struct store_expiry {
     /** NULL for the system's. */
     int64_t (*clock)(void *context);
     void *context;
-    /** Copies of the limits for those who read without the lock of pending writes. */
+    /** Copies of the limits for those who read without the pending lock. */
     _Atomic int64_t age_ns, end_ns;
     /** How long what has expired is kept. */
     int64_t grace_ns;
     /** Reads are noted for the order of use. */
     _Atomic bool tracks_access;
     _Atomic uint64_t read_number;
-    /** The lock of pending writes guards the rest. */
+    /** The pending lock guards the rest. */
     larder_store_limits limits;
     /** There may be something to expire, or a limit that time or the file system decides about. */
     bool may_expire;

@@ -7,8 +7,9 @@
     record.
 
     Locks are taken in the order of unique, identity, index, syncing, rows, pending: each may be
-    taken under those before it, never the other way round. Readers' slots guard themselves
-    (environment.h); one may be taken under any lock. */
+    taken under those before it, never the other way round. The last one is "the pending lock" in
+    all comments. Readers' slots guard themselves (environment.h); one may be taken under any lock.
+    */
 #ifndef LARDER_HANDLE_H
 #define LARDER_HANDLE_H
 

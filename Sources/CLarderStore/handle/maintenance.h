@@ -7,7 +7,7 @@
 #include "larder_os_pool.h"
 #include "larder_store.h"
 
-/** The lock of pending writes guards it, and is held by whoever calls what is below. */
+/** The pending lock guards it, and is held by whoever calls what is below. */
 typedef struct maintenance {
     /** Of the pool: checkpoints, syncs and limits. */
     larder_os_task task;

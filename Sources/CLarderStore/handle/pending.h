@@ -82,15 +82,16 @@ typedef struct pending_writes {
     follower follower;
 } pending_writes;
 
-/** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
-    held. */
+/** Whether, with `length` bytes more, the last eighth of what may wait is being used; the pending
+    lock is held. */
 static inline bool pending_is_nearly_full(const pending_writes *pending, size_t length) {
     uint64_t bytes = pending->room.active_bytes, keys = pending->room.active_count;
     return pending->active->bytes + length > bytes - bytes / 8 ||
            pending->active->count > keys - keys / 8;
 }
 
-/** Records of one write become part of the active table; `lock` is held, room reserved. */
+/** Records of one write become part of the active table; the pending lock is held, room reserved.
+    */
 void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
                           uint32_t number);
 

@@ -13,10 +13,9 @@ typedef struct store_index {
     /** Held by the one thread that runs a checkpoint. */
     pthread_mutex_t lock;
     environment *environment;
-    /** Of the last transaction that was committed; changed under `lock` and that of pending
-        writes. */
+    /** Of the last transaction that was committed; changed under `lock` and the pending lock. */
     store_meta meta;
-    /** Reads that the transaction under way folds in; the lock of pending writes guards them. */
+    /** Reads that the transaction under way folds in; the pending lock guards them. */
     touch_buffer folding;
     /** Reads that came while there was no room for more in a slot's buffer; likewise. */
     touch_buffer waiting;

@@ -14,7 +14,7 @@ typedef struct syncing {
     pthread_mutex_t lock;
     /** What makes the store is on the device, with all names. */
     bool is_settled;
-    /** Monotonic, 0 for none; the lock of pending writes guards it. */
+    /** Monotonic, 0 for none; the pending lock guards it. */
     int64_t unsynced_since_ns;
 } syncing;
 

@@ -301,7 +301,7 @@ larder_status larder_environment_read(environment *env, snapshot **out) {
         if (status == LARDER_ENOSLOT) is_table_full = true;
         else if (status) return status;
         // If reads are what has them all, one of them ends soon; for entries that nobody releases
-        // there is no use in waiting, and the caller may hold the store's lock.
+        // there is no use in waiting, and the caller may hold the pending lock.
         else sched_yield();
     }
     return LARDER_ENOSLOT;

@@ -214,15 +214,15 @@ static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind
     return status;
 }
 
-larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,
+larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *pending_lock,
                                         uint64_t capacity, uint64_t first_sequence, uint64_t as_of,
                                         segment **out) {
     larder_status status;
     // A file that is none of ours may have the name.
     do {
-        pthread_mutex_lock(store_lock);
+        pthread_mutex_lock(pending_lock);
         uint32_t number = take_number(log);
-        pthread_mutex_unlock(store_lock);
+        pthread_mutex_unlock(pending_lock);
         status = make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of,
                               (segment_epoch){0, 0}, out);
     } while (status == EEXIST);
@@ -431,15 +431,15 @@ void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t 
     log->unapplied_bytes += length;
 }
 
-void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
-    pthread_mutex_lock(store_lock);
+void larder_log_prepare(store_log *log, pthread_mutex_t *pending_lock) {
+    pthread_mutex_lock(pending_lock);
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
     uint32_t number = is_wanted ? take_number(log) : 0;
     if (is_wanted) log->prepared = number;
     uint64_t capacity = larder_log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1, room;
-    pthread_mutex_unlock(store_lock);
+    pthread_mutex_unlock(pending_lock);
     segment *made;
     // Where there is little room it is for writes and checkpoints. And what is made can be removed
     // again by the same descriptor.
@@ -451,11 +451,11 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
                      &made) == LARDER_OK) {
         // Its name comes before the record that leads there, here without a wait.
         made->is_named = log_sync_names(log) == LARDER_OK;
-        pthread_mutex_lock(store_lock);
+        pthread_mutex_lock(pending_lock);
         // Meanwhile the log may have turned over.
         bool is_overtaken = log->active->number > number;
         if (!is_overtaken) log->spare = made;
-        pthread_mutex_unlock(store_lock);
+        pthread_mutex_unlock(pending_lock);
         if (is_overtaken) (void)larder_log_remove(log, number);
     }
     larder_log_leave(log);
@@ -478,13 +478,13 @@ static larder_status sync_chain(store_log *log, uint32_t number, segment *last, 
     }
 }
 
-larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock) {
-    pthread_mutex_lock(store_lock);
+larder_status larder_log_sync(store_log *log, pthread_mutex_t *pending_lock) {
+    pthread_mutex_lock(pending_lock);
     segment *last = log->active;
     uint64_t end = last != NULL ? end_of(last) : 0;
     uint64_t sequence = log->last_sequence;
     uint32_t first = log->first_unsynced;
-    pthread_mutex_unlock(store_lock);
+    pthread_mutex_unlock(pending_lock);
     if (last == NULL) return LARDER_OK;
     larder_status status = larder_log_enter(log);
     if (status) return status;
@@ -495,10 +495,10 @@ larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock) {
     }
     larder_log_leave(log);
     if (status) return status;
-    pthread_mutex_lock(store_lock);
+    pthread_mutex_lock(pending_lock);
     log->first_unsynced = last->number;
     log->synced_end = (location){last->number, end};
-    pthread_mutex_unlock(store_lock);
+    pthread_mutex_unlock(pending_lock);
     __atomic_store_n(&log->synced_sequence, sequence, __ATOMIC_RELAXED);
     return LARDER_OK;
 }

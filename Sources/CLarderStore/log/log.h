@@ -7,7 +7,7 @@
     the next one, so that whoever reads along or recovers follows a chain that ends where a record
     is missing. Segments of kind SEGMENT_CLEANED are no part of the chain.
 
-    The store's lock guards the appending half (`active`, `last_sequence`, `unapplied_bytes`), its
+    The pending lock guards the appending half (`active`, `last_sequence`, `unapplied_bytes`), its
     sync lock the syncing half. Looking for a segment needs no lock. */
 #ifndef LARDER_LOG_H
 #define LARDER_LOG_H
@@ -98,7 +98,7 @@ LARDER_MUST_CHECK larder_status larder_log_row(store_log *log, larder_bytes row,
 /** Asks for the memory of the record at `at`: the processor goes on meanwhile. */
 void larder_log_prefetch(const store_log *log, location at);
 
-/** Room for `length` bytes of records, a multiple of 8; the store's lock is held. A full segment is
+/** Room for `length` bytes of records, a multiple of 8; the pending lock is held. A full segment is
     sealed, and the spare or a new one becomes the active one. Nothing has changed if that fails.
     @param uses_reserve may use what is left for removals.
     @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as larder_segment_create. */
@@ -111,25 +111,25 @@ LARDER_MUST_CHECK larder_status larder_log_reserve_kept(store_log *log, size_t l
 /** Whether so much asks for another segment. */
 bool larder_log_turns_over(const store_log *log, size_t length);
 /** Seals the active segment, if anything was written to it, and goes on in one of the least size;
-    the store's lock is held. */
+    the pending lock is held. */
 LARDER_MUST_CHECK larder_status larder_log_turn_over(store_log *log);
 /** Publishes the records that were written there, all with the sequence last_sequence + 1.
     @param length as reserved.
     @param first_word of the first record: its length and checksum, which are not there yet. */
 void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word);
-/** Makes a spare segment if the active one is half full; without the store's lock, by one thread at
+/** Makes a spare segment if the active one is half full; without the pending lock, by one thread at
     a time. A failure is the next rotation's. */
-void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock);
+void larder_log_prepare(store_log *log, pthread_mutex_t *pending_lock);
 /** Removes the spare segment, if there is one. */
 void larder_log_drop_spare(store_log *log);
 /** What the next new segment will have. */
 uint64_t larder_log_next_capacity(const store_log *log);
 
 /** Everything up to the end of the log as it is now to the device, in the order of the chain.
-    @param store_lock to be taken for a moment.
+    @param pending_lock to be taken for a moment.
     The caller holds the sync lock. After a failure nothing of it is believed: the next call makes
     the pages dirty again. */
-LARDER_MUST_CHECK larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock);
+LARDER_MUST_CHECK larder_status larder_log_sync(store_log *log, pthread_mutex_t *pending_lock);
 
 /** After opening: what the log holds is on the device, as the last handle that wrote has made sure.
     */
@@ -137,7 +137,7 @@ void larder_log_trust(store_log *log);
 
 /** Makes a segment for cleaning. */
 LARDER_MUST_CHECK larder_status larder_log_create_cleaned(store_log *log,
-                                                          pthread_mutex_t *store_lock,
+                                                          pthread_mutex_t *pending_lock,
                                                           uint64_t capacity,
                                                           uint64_t first_sequence, uint64_t as_of,
                                                           segment **out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file memtable.h
     Private: where the newest write of each key lies in the log: a hash table of places in a dense
-    array, which is in the order in which the keys came. The store's lock guards it. */
+    array, which is in the order in which the keys came. The pending lock guards it. */
 #ifndef LARDER_MEMTABLE_H
 #define LARDER_MEMTABLE_H
 

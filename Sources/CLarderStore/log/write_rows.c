@@ -8,7 +8,7 @@ typedef struct noted_write {
     uint32_t segment;
 } noted_write;
 
-/** Never moved, so that it is read without the store's lock. */
+/** Never moved, so that it is read without the pending lock. */
 typedef struct write_chunk {
     struct write_chunk *next;
     noted_write writes[CHUNK_WRITES];

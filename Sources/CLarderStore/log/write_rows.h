@@ -55,10 +55,10 @@ bool larder_write_rows_has_secret(const write_rows *rows, const uint8_t secret[1
 void larder_write_rows_hold(write_rows *rows);
 /** NULL is allowed. */
 void larder_write_rows_release(write_rows *rows);
-/** A write came. The store's lock is held. ENOMEM: it is of no use any more. */
+/** A write came. The pending lock is held. ENOMEM: it is of no use any more. */
 LARDER_MUST_CHECK larder_status larder_write_rows_add(write_rows *rows, const uint8_t *at,
                                                       uint32_t segment);
-/** How many were added. The store's lock is held. */
+/** How many were added. The pending lock is held. */
 uint32_t larder_write_rows_count(const write_rows *rows);
 /** The first `until` writes in an order. Calls for one store exclude each other.
     @param runs has room for ROW_RUNS_MAX, and receives `count` of them, the newest first, each to

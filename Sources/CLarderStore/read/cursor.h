@@ -221,7 +221,7 @@ const write_row *larder_overlay_find(const larder_store_cursor *cursor, larder_b
 /** Looks whether reads count in the cursor's order. If so, those that are pending in readers'
     buffers go to where they are copied from, but for buffers in use. */
 void larder_touched_gather(larder_store_cursor *cursor);
-/** Copies them; the store's lock is held. */
+/** Copies them; the pending lock is held. */
 LARDER_MUST_CHECK larder_status larder_touched_copy(larder_store_cursor *cursor);
 LARDER_MUST_CHECK larder_status larder_touched_sort(larder_store_cursor *cursor);
 void larder_touched_free(touched_rows *rows);

@@ -14,7 +14,8 @@ static row_order order_of(const larder_store_cursor *cursor) {
     }
 }
 
-/** Holds the rows of what is pending and not in the tree that the cursor sees; `lock` is held. */
+/** Holds the rows of what is pending and not in the tree that the cursor sees; the pending lock is
+    held. */
 static larder_status hold_rows(larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
     overlay *over = &cursor->pending;

@@ -115,7 +115,7 @@ typedef struct finding {
     bool waits;
 } finding;
 
-/** Looks into the memtables; `lock` is held, and the place was taken under it.
+/** Looks into the memtables; the pending lock is held, and the place was taken under it.
     @param applied what the tree has is not looked for here.
     @return LARDER_OK with the record; LARDER_ENOTFOUND if the entry was removed; LARDER_END if the
     tree has to say. */

@@ -143,7 +143,7 @@ static void look_into_record(noted_chunk *chunk, size_t at, larder_bytes bytes) 
     if (is_put) chunk->idle_ns[at] = idle_of_reads(found.idle_ns);
 }
 
-/** What waits for a checkpoint; `lock` is held. */
+/** What waits for a checkpoint; the pending lock is held. */
 static void look_into_pending(const larder_store *store, noted_chunk *chunk) {
     const memtable *tables[] = {store->pending.active, store->pending.frozen};
     for (size_t at = 0; at < chunk->count; at++) {

@@ -98,7 +98,7 @@ larder_status larder_store_last_sequence(larder_store *store, uint64_t *sequence
     return status;
 }
 
-/** Whether every requirement holds but that of unique values; the store's lock is held. */
+/** Whether every requirement holds but that of unique values; the pending lock is held. */
 static larder_status batch_holds(const larder_store_batch *batch) {
     if (batch->requires_unchanged &&
         batch->store->pending.log.last_sequence != batch->unchanged_since)

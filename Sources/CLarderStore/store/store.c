@@ -667,7 +667,7 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
     return LARDER_OK;
 }
 
-/** What is known of the state `seen`, and of what waits behind it; `lock` is held. */
+/** What is known of the state `seen`, and of what waits behind it; the pending lock is held. */
 static void statistics_look(const larder_store *store, const snapshot *seen,
                             larder_store_statistics *out) {
     out->applied_sequence = seen->meta.applied;
