@@ -453,10 +453,17 @@ STORE_WIPES_UNSYNCED) in_file CLarderStore/store/replay.c \
     ;;
 esac
 
-if sed "$script" "Sources/$file" | cmp -s - "Sources/$file"; then
-    echo "plant.sh: $defect changes nothing in Sources/$file" >&2
-    exit 1
-fi
+# The whole, and each substitution of it that is a line.
+{
+    printf '%s\n' "$script" | tr '\n' '\1'
+    echo
+    printf '%s\n' "$script" | grep '^ *s/.*/g\{0,1\}$' | grep -v '\\n'
+} | while IFS= read -r lines; do
+    if sed "$(printf '%s' "$lines" | tr '\1' '\n')" "Sources/$file" | cmp -s - "Sources/$file"; then
+        echo "plant.sh: $defect changes nothing in Sources/$file: $lines" | tr '\1' '\n' >&2
+        exit 1
+    fi
+done || exit 1
 [ "$folder" != --check ] || exit 0
 rm -rf "$folder/Sources"
 mkdir -p "$folder/Sources"
