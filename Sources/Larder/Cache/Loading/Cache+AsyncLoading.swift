@@ -314,6 +314,10 @@ extension Cache {
     do {
       guard try await lease.publish(entry) else { return forget(key) }
       try await writeTiers(entry, key, nil, above: slots.count - 1)
+      if ongoing.isSuperseded {
+        try await writeTiers(nil, key, nil)
+        return forget(key)
+      }
       await dropCopies(of: key, unless: token)
       settle(entry, key, token)
     } catch {
@@ -335,7 +339,7 @@ extension Cache {
       var isStored = entry != nil || replaces
       if !isStored { isStored = await hasExpired(key) }
       if isStored {
-        try await store(entry, key, token)
+        try await store(entry, key, token, of: ongoing)
       } else {
         memoryCache.remove(forKey: key)
       }

@@ -286,7 +286,7 @@ extension Cache {
       defer { writers.end(key, token) }
       // A writer of the key says so before it releases the lock.
       if ongoing.isSuperseded { return }
-      if let entry { return try store(entry, key, token) }
+      if let entry { return try store(entry, key, token, of: ongoing) }
       if replaces || hasExpired(key) {
         try storeNothing(key)
       } else {

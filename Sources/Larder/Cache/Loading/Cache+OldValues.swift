@@ -59,12 +59,12 @@ extension Cache {
   private func expiredEntry(forKey key: Key) -> Entry? {
     guard memoryCache.keepsExpired else { return nil }
     let token = writers.token(key)
-    let entry: Entry?
+    var entry: Entry?
     if let write = queue?.write(forKey: key) {
       entry = write.entry(
         at: clock.date, diskCache?.expiration, keptFor: memoryCache.expiredLife)
     } else {
-      entry = slots.lazy.compactMap { $0.expiredEntry(forKey: key) }.first
+      for slot in slots where entry == nil { entry = slot.expiredEntry(forKey: key) }
     }
     if let entry { keep(entry, key, token) }
     return entry

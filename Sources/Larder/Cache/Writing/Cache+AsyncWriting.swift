@@ -50,7 +50,8 @@ extension Cache {
   }
 
   func store(
-    _ entry: Entry?, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
+    _ entry: Entry?, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil,
+    of load: MemoryLoad<Value>? = nil
   ) async throws {
     let entry = entry.map { dated($0, key) }
     if queue != nil, durability == nil {
@@ -68,6 +69,7 @@ extension Cache {
         await dropCopies(of: key, unless: token)
       }
     }
+    if entry != nil, load?.isSuperseded == true { return try await store(nil, key, token) }
     if let entry { settle(entry, key, token) } else { forget(key) }
   }
 

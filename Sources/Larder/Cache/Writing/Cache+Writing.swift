@@ -66,9 +66,12 @@ extension Cache {
 
   /// Writes, by whoever holds the key's lock: from the last tier up, so that none shows what one
   /// below it has not.
+  ///
+  /// - Parameter load: Whose value it is; nil: nobody's.
   @inlinable
   func store(
-    _ entry: Entry, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
+    _ entry: Entry, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil,
+    of load: MemoryLoad<Value>? = nil
   ) throws {
     let entry = dated(entry, key)
     if queue != nil, durability == nil {
@@ -99,8 +102,13 @@ extension Cache {
         dropCopies(of: key)
       }
     }
+    // A removal of everything does not wait for the key's lock, and may have come before this.
+    if let load, isOutdated(load) { return try storeNothing(key) }
     settle(entry, key, token)
   }
+
+  @usableFromInline
+  func isOutdated(_ load: MemoryLoad<Value>) -> Bool { load.isSuperseded }
 
   /// Removes, by whoever holds the key's lock.
   @inlinable

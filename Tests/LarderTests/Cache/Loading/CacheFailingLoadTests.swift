@@ -145,6 +145,78 @@ struct CacheFailingLoadTests {
     }
   }
 
+  /// The value of a load that is just being stored while everything is removed goes, too.
+  @Test(arguments: [false, true], [false, true])
+  func loadThatIsBeingStoredGoesWithEverything(byPrefix: Bool, isRefresh: Bool) async throws {
+    for policy in [CacheWritePolicy.writeThrough, .writeBack()] {
+      for isBlocking in [false, true] {
+        let tier = FakeTier<String, String>(clock: clock.clock)
+        let cache = makeTieredCache(tier, clock: clock) {
+          $0.writePolicy = policy
+          $0.memory.refreshAfter = .seconds(10)
+        }
+        if isRefresh {
+          try await cache.set("old", forKey: "key")
+          try await cache.drain()
+          clock.advance(11)
+        }
+        tier.writeDoor.close()
+        let ended = Locked(false)
+        if isBlocking {
+          Thread.detachNewThread {
+            _ = try? cache.value(forKey: "key") { "loaded" }
+            ended.withLock { $0 = true }
+          }
+        } else {
+          Task {
+            _ = try await cache.value(forKey: "key") { "loaded" }
+            ended.withLock { $0 = true }
+          }
+        }
+        await until { tier.writeDoor.waiting == 1 }
+        let removal = Task {
+          if byPrefix { try await cache.remove(prefix: "k") } else { try await cache.removeAll() }
+        }
+        // With write-back it waits for the write, and else the write comes behind it.
+        if policy == .writeThrough { try await removal.value }
+        tier.writeDoor.open()
+        try await removal.value
+        let writes = isRefresh ? 2 : 1
+        await until { ended.withLock { $0 } && tier.count(.write) == writes && tier.count == 0 }
+        try await cache.drain()
+        #expect(tier.count == 0)
+        #expect(try await cache.value(forKey: "key") == nil)
+        try await cache.close()
+      }
+    }
+  }
+
+  /// Three tasks ask for old values of four keys while others remove these.
+  @Test func oldValueMayLeaveTheDiskMeanwhile() async throws {
+    let directory = try TemporaryDirectory()
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.clock = clock.clock
+    configuration.expiration = .seconds(60)
+    configuration.memory.staleIfError = .seconds(600)
+    let cache = try Cache<Int, String>(
+      at: .url(directory.file("cache")), configuration: configuration)
+    for _ in 0..<effort(20, long: 200) {
+      for key in 0..<100 { try await cache.set("old", forKey: key) }
+      clock.advance(61)
+      cache.memoryCache.removeAll()
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          for key in 0..<100 {
+            let value = try? await cache.value(forKey: key) { throw CacheTestFailure() }
+            #expect(value == nil || value == "old")
+          }
+        }
+        group.addTask { for key in 0..<100 { try? await cache.diskCache?.remove(forKey: key) } }
+      }
+    }
+    try await cache.close()
+  }
+
   private func slow(_ cache: Cache<Int, String>, _ calls: CacheCounter) -> Task<String, any Error> {
     Task {
       try await cache.value(forKey: 1) {
