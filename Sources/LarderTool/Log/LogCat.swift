@@ -83,7 +83,7 @@ struct LogCat: ParsableCommand {
     }
     try printer.flush()
     try LogFinding.endPrinting(log.ring, file, missed: printer.hasMissed, damage: log.damage)
-    try selection.end(hasPrinted: printer.hasPrinted)
+    try printer.end()
   }
 
   /// Whether all messages are asked for, also those that are there only after this began.

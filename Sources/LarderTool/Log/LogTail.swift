@@ -99,7 +99,7 @@ struct LogTail: ParsableCommand {
       guard follow else {
         try LogFinding.endPrinting(
           log.ring, file, missed: printer.hasMissed, damage: log.damage)
-        return try selection.end(hasPrinted: printer.hasPrinted)
+        return try printer.end()
       }
       try follow(log, reader, &place, &printer)
     } while !Interruption.isRequested

@@ -67,6 +67,8 @@ struct MessagePrinter: ~Copyable {
   private(set) var hasMissed = false
   /// Whether a message was printed.
   private(set) var hasPrinted = false
+  /// Messages that are no structured records, where these were asked for, and whether one is.
+  private var (unstructuredCount, hasStructured) = (0, false)
 
   /// The log's coder, as its file names it.
   private var contentFormat = ""
@@ -122,6 +124,7 @@ struct MessagePrinter: ~Copyable {
       do {
         let value = try CBORValue(record.bytes)
         structured = StructuredRecord(value)
+        if structured == nil { unstructuredCount += 1 } else { hasStructured = true }
         if let structured, !format.json, !format.raw {
           content = .record(structured)
         } else if !format.raw {
@@ -178,6 +181,18 @@ struct MessagePrinter: ~Copyable {
     owesTerminator = record.isPartial && !endsEveryMessage
     continuation = limits?.isPiece(record) == true ? record.sequence.adding(clamping: 1) : nil
     if !owesTerminator { try output.write(byte: terminator) }
+  }
+
+  /// Ends a command that printed what it was asked for.
+  ///
+  /// - Throws: `ToolFailure` if no message could have been selected; an exit code as grep(1).
+  func end() throws {
+    if unstructuredCount > 0, !hasStructured, selection.wantsRecords || !knowsTimes {
+      throw ToolFailure(
+        "\(path): none of its messages is a structured record; --level and --label tell of those "
+          + "alone, as --since and --until do in a log that keeps no times")
+    }
+    try selection.end(hasPrinted: hasPrinted)
   }
 
   /// Says that messages are missing.

@@ -121,6 +121,15 @@ struct StructuredRecordTests {
     _ = try Tool.run("log", "append", "--quiet", lines, input: Data("an error\nfine\n".utf8))
     let refused = try Tool.run("log", "cat", "--level", "error", lines)
     #expect(refused.code == 2 && refused.errors.contains("--grep"))
+    let plain = directory.file("plain.larder")
+    try fill([.array([.unsigned(1)])], at: plain)
+    for options in [["--level", "trace"], ["--since", "today"], ["--until", "2200-01-01"]] {
+      for command in ["cat", "tail"] where command == "cat" || options[0] != "--until" {
+        let run = try Tool.run(["log", command] + options + [plain.path])
+        #expect(run.code == 2 && run.output.isEmpty && run.errors.contains("structured record"))
+      }
+    }
+    #expect(try Tool.run("log", "cat", plain.path).text == "[1]\n")
     #expect(try Tool.run("log", "cat", "--grep", "error", lines).text == "an error\n")
     #expect(try Tool.run("log", "tail", "--grep", "f[io]ne", lines).text == "fine\n")
     for paths in [[lines], [lines, log]] {

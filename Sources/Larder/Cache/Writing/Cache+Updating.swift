@@ -21,7 +21,8 @@ extension Cache {
   ///   - durability: What the change survives once the call returns; nil: as each tier has
   ///     it. As `set` with write-back.
   ///   - body: Gets the value, nil if there is none, or it has expired, and leaves what is
-  ///     to be stored, nil for nothing. If it throws, nothing changes.
+  ///     to be stored, nil for nothing; extended data stay as they are. If it throws, nothing
+  ///     changes.
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws; as `set` and `value(forKey:)`.
   /// - Complexity: A read and a write of the tiers.
@@ -59,7 +60,8 @@ extension Cache {
   ///   - durability: What the change survives once the call returns; nil: as each tier has
   ///     it. As `set` with write-back.
   ///   - body: Gets the value, nil if there is none, or it has expired, and leaves what is
-  ///     to be stored, nil for nothing. If it throws, nothing changes.
+  ///     to be stored, nil for nothing; extended data stay as they are. If it throws, nothing
+  ///     changes.
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws; as `set` and `value(forKey:)`.
   /// - Complexity: A read and a write of the tiers.
