@@ -26,6 +26,7 @@ extension Archive {
   public func contains(id: Element.ID) throws -> Bool {
     var isThere = false
     try keyCoder.borrow(id) { isThere = try store.contains($0) }
+    try checkVersion()
     return isThere
   }
 
@@ -79,6 +80,7 @@ extension Archive {
         time = entry.accessed.map(Date.init(nanoseconds:)) ?? entry.written
       }
     }
+    try checkVersion()
     return time
   }
 }
@@ -117,7 +119,9 @@ extension Archive {
         keep(element, id, trace, size: entry.value.count)
       }
     }
-    if found != nil, !hasAccesses.load(ordering: .relaxed) {
+    if found == nil {
+      try checkVersion()
+    } else if !hasAccesses.load(ordering: .relaxed) {
       hasAccesses.store(true, ordering: .releasing)
     }
     return found

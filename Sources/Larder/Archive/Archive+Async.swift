@@ -18,6 +18,7 @@ extension Archive {
       if how.isEmpty { return try self.contains(id: id) }
       var isThere = false
       try self.keyCoder.borrow(id) { isThere = try self.store.contains($0, how) }
+      try self.checkVersion()
       return isThere
     }
   }

@@ -14,7 +14,9 @@ extension Archive {
   /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements).
   public func ids(limit: Int = .max) throws -> [Element.ID] {
-    try ids(catalog.selection(), limit)
+    let ids = Result { try self.ids(catalog.selection(), limit) }
+    try checkVersion()
+    return try ids.get()
   }
 
   /// The primary keys of the elements that are in no index, because they could not be decoded when

@@ -43,7 +43,11 @@ extension Archive {
     var areDamaged = false
     while true {
       attempt += 1
-      do { return try body(!areDamaged && indexesAreCurrent) } catch {
+      do {
+        let result = try body(!areDamaged && indexesAreCurrent)
+        try checkVersion()
+        return result
+      } catch {
         areDamaged = try passOver(error, attempt) || areDamaged
       }
     }
@@ -59,6 +63,26 @@ extension Archive {
     // A writer knows itself: its rebuild began, or ended, when the cursor was opened.
     if isReadOnly || attempt > 3 { indexState.areCurrent.store(false, ordering: .releasing) }
     return false
+  }
+
+  /// Throws `.incompatibleVersion` if another process has migrated the folder to a later version
+  /// than the archive's: what was not found may have another primary key now.
+  ///
+  /// - Complexity: O(segments of the log) for an archive that only reads; O(1) for others, which no
+  ///   other process writes to.
+  @usableFromInline
+  func checkVersion() throws {
+    guard isReadOnly, !schema.readsLaterVersions,
+      // What else is wrong, the call itself has met.
+      let number = try? store.statistics(waits: false).content_format,
+      let there = ArchiveFormat(number: number), there.version > schema.version
+    else { return }
+    throw LarderError(
+      .incompatibleVersion,
+      """
+      The elements of \(path) were migrated to schema version \(there.version) by another process, \
+      and this one knows version \(schema.version).
+      """)
   }
 
   /// Uses the indexes in the folder if they are certainly those that were declared.

@@ -209,7 +209,7 @@ struct ArchiveSchemaTests {
     try archive.close()
   }
 
-  @Test func aReaderOfAnEarlierVersionNotices() throws {
+  @Test func aReaderOfAnEarlierVersionNotices() async throws {
     try fill()
     let readers = try [ArchiveConfiguration.Undecodable.fail, .skip].map { undecodable in
       try open(RecordV1.self) {
@@ -225,8 +225,18 @@ struct ArchiveSchemaTests {
       #expect(errorCode { try reader.query.results() } == .incompatibleVersion)
       #expect(errorCode { try reader.query.first() } == .incompatibleVersion)
       #expect(errorCode { try reader.where { $0.name > "" }.count() } == .incompatibleVersion)
+      // What decodes nothing, or finds nothing since ids are other ones, notices, too.
+      #expect(errorCode { try reader.query.count() } == .incompatibleVersion)
+      #expect(errorCode { try reader.contains(id: 3) } == .incompatibleVersion)
+      #expect(errorCode { try reader.element(forID: 99) } == .incompatibleVersion)
+      #expect(errorCode { try reader.where { $0.id == 99 }.results() } == .incompatibleVersion)
+      #expect(errorCode { try reader.where { $0.id == 99 }.first() } == .incompatibleVersion)
+      #expect(errorCode { try reader.ids() } == .incompatibleVersion)
+      #expect(errorCode { try reader.latestAccessTime(of: 99) } == .incompatibleVersion)
+      await #expect(throws: LarderError.self) { try await reader.contains(id: 99) }
+      await #expect(throws: LarderError.self) { try await reader.element(forID: 99) }
     }
-    try archive.close()
+    try await archive.close()
     #expect(errorCode { try open(RecordV1.self) { $0.isReadOnly = true } } == .incompatibleVersion)
   }
 
