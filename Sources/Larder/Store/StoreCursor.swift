@@ -110,7 +110,8 @@ struct StoreSelection: Sendable {
   var isByRecency = false
   /// By the values in this index: then the bounds are of values, not of keys.
   var index: UInt16?
-  /// The content format that the index has to be of; nil: the one that the store's handle has.
+  /// The content format that the store has to be of; nil: by an index the one that the store's
+  /// handle has, and any otherwise.
   var indexFormat: UInt64?
   var flags: UInt32 = 0
   var lower: [UInt8] = []
@@ -181,8 +182,8 @@ struct StoreSelection: Sendable {
     if let index {
       query.order = LARDER_STORE_BY_INDEX
       query.index = index
-      query.content_format = format
     }
+    if index != nil || indexFormat != nil { query.content_format = format }
     query.flags = flags
     query.expected = UInt64(expected)
     return lower.withUnsafeBytes { lower in
@@ -209,7 +210,8 @@ struct StoreHasOtherIndexes: Error { var areDamaged = false }
 extension StoreHandle {
   fileprivate var hasOtherIndexes: LarderError {
     LarderError(
-      .configurationMismatch, "The indexes in \(path) are not those that it was opened with.",
+      .configurationMismatch,
+      "\(path) has another version of entries, or other indexes, than when it was opened.",
       cause: StoreHasOtherIndexes())
   }
 

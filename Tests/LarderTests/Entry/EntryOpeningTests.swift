@@ -213,6 +213,29 @@ struct EntryOpeningTests {
     #expect(try writer.texts("a") == ["C", "B"])
   }
 
+  @Test func aReaderNoticesThatTheCacheGotAnotherForm() throws {
+    do { try place.open().set("a", "A", "B") }
+    for (values, version) in [(2, 101), (3, 101)] {
+      let old = try place.open { $0.isReadOnly = true }
+      let snapshot = try old.snapshot(forKey: "a")
+      let next = try place.open(values: values, version: version)
+      for isEmpty in [true, false] {
+        if !isEmpty {
+          try next.setValues((0..<values).map { _ in Data("C".utf8) }, forKey: "a")
+        }
+        #expect(errorCode { try old.snapshot(forKey: "a") } == .configurationMismatch)
+        #expect(errorCode { try old.snapshot(forKey: "b") } == .configurationMismatch)
+        #expect(errorCode { try old.contains("a") } == .configurationMismatch)
+        #expect(errorCode { try old.keys() } == .configurationMismatch)
+        #expect(errorCode { try place.open { $0.isReadOnly = true } } == .configurationMismatch)
+      }
+      #expect(try snapshot?.string(at: 0) == "A")
+      try old.close()
+      try next.close()
+      try place.open().set("a", "A", "B")
+    }
+  }
+
   @Test func aReaderOfAnotherFormIsRefusedAndNothingChanges() throws {
     do { try place.open().set("a", "A", "B") }
     let failure = error { try place.open(values: 3) { $0.isReadOnly = true } }

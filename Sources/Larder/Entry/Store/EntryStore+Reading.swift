@@ -36,6 +36,7 @@ extension EntryStore {
       found = EntryBytes.make(
         &entry, key, valueCount: valueCount, chosen: chosen, reference)
     }
+    try checkForm()
     if let found { return EntrySnapshot(found) }
     if !isThere { return nil }
     unreadable.add(1, ordering: .relaxed)
@@ -60,7 +61,18 @@ extension EntryStore {
   private func foundVersion(_ key: StoreKey) throws -> UInt64? {
     var version: UInt64?
     _ = try handle.read(key, [.peek, .withoutValue]) { version = $0.sequence }
+    try checkForm()
     return version
+  }
+
+  /// Throws `.configurationMismatch` if another process has opened the cache with another version
+  /// since this one, which only reads: then its entries mean something else, or are gone.
+  private func checkForm() throws(LarderError) {
+    if expectedFormat == nil { return }
+    var all = StoreSelection()
+    all.isWithoutValues = true
+    all.indexFormat = expectedFormat
+    _ = try StoreCursor(handle, all)
   }
 
   func contains(_ key: StoreKey) throws -> Bool {

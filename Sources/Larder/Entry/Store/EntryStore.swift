@@ -19,6 +19,8 @@ final class EntryStore: Sendable {
   /// Entries that the store found whole, but that this cache cannot read.
   let unreadable = Atomic<UInt64>(0)
   let reference = EntryReference()
+  /// What the store has to go on saying that it holds, where another process may change that.
+  let expectedFormat: UInt64?
 
   var path: String { handle.path }
   var valueCount: Int { format.valueCount }
@@ -42,6 +44,8 @@ final class EntryStore: Sendable {
     clock = configuration.clock
     executor = DiskExecutor("larder.entries", handle.suspension)
     limits = Mutex(options.limits)
+    let saysFormat = try handle.statistics().content_format == format.number
+    expectedFormat = isReadOnly && saysFormat ? format.number : nil
     reference.set(self)
   }
 
