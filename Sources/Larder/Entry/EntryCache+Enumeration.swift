@@ -77,7 +77,7 @@ extension EntryCache {
     var selection = StoreSelection(order)
     selection.isWithoutValues = true
     selection.showsKey = keyCoder.shown
-    selection.indexFormat = store.expectedFormat
+    selection.storeFormat = store.expectedFormat
     selection.refusesDamage = store.readingDamage == .asError
     var elements: [Element] = []
     if limit <= 0 { return elements }

@@ -110,9 +110,10 @@ struct StoreSelection: Sendable {
   var isByRecency = false
   /// By the values in this index: then the bounds are of values, not of keys.
   var index: UInt16?
-  /// The content format that the store has to be of; nil: by an index the one that the store's
-  /// handle has, and any otherwise.
+  /// The content format that the index has to be of; nil: the one that the store's handle has.
   var indexFormat: UInt64?
+  /// The content format that the store has to be of, whatever the order; nil: any.
+  var storeFormat: UInt64?
   var flags: UInt32 = 0
   var lower: [UInt8] = []
   var upper: [UInt8] = []
@@ -183,7 +184,7 @@ struct StoreSelection: Sendable {
       query.order = LARDER_STORE_BY_INDEX
       query.index = index
     }
-    if index != nil || indexFormat != nil { query.content_format = format }
+    if let format = storeFormat ?? (index == nil ? nil : format) { query.content_format = format }
     query.flags = flags
     query.expected = UInt64(expected)
     return lower.withUnsafeBytes { lower in

@@ -71,7 +71,7 @@ extension EntryStore {
     if expectedFormat == nil { return }
     var all = StoreSelection()
     all.isWithoutValues = true
-    all.indexFormat = expectedFormat
+    all.storeFormat = expectedFormat
     _ = try StoreCursor(handle, all)
   }
 
